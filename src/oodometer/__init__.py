@@ -86,9 +86,9 @@ def __getattr__(name: str) -> Any:
     module = next((module for module, names in _HOMES.items() if name in names.split()), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{module}"), _ELSEWHERE.get(name, name))
-    globals()[name] = found  # nobody asks again
-    return found
+    value = getattr(importlib.import_module(f"{__name__}.{module}"), _ELSEWHERE.get(name, name))
+    globals()[name] = value  # nobody asks again
+    return value
 
 
 def __dir__() -> list[str]:

@@ -40,12 +40,12 @@ def refuse(
         raise kind(expected, got=actual, remedy=way_out, row=int(at[sample]) + 1, column=column)
 
 
-def _other_index(name: str, index: Any, first: str, wanted: Any) -> InputError:
+def _other_index(name: str, index: Any, first: str, reference: Any) -> InputError:
     """The error for an index that is not that of the first array."""
-    rows = range(min(len(index), len(wanted)))
-    row = next((i for i in rows if index[i] != wanted[i]), len(rows))
+    rows = range(min(len(index), len(reference)))
+    row = next((i for i in rows if index[i] != reference[i]), len(rows))
     expected = f"the index of {first}"
-    expected += f", {wanted[row]!s} here" if row < len(wanted) else ""
+    expected += f", {reference[row]!s} here" if row < len(reference) else ""
     got = f"{index[row]!s}" if row < len(index) else "no more rows"
     remedy = "give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
     remedy += f"{name}.to_numpy()"
@@ -63,12 +63,13 @@ def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
         if not (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1)
     }
     for name, index in indexed.items():
-        first, wanted = next(iter(chosen.items()), (name, index))
+        first, reference = next(iter(chosen.items()), (name, index))
         # a new frame counts its rows, which says nothing, unless the other index is the same rows in another order
-        if not index.equals(wanted) and (
-            name in chosen or (len(index) == len(wanted) and not len(index.difference(wanted)))
+        if not index.equals(reference) and (
+            name in chosen
+            or (len(index) == len(reference) and not len(index.difference(reference)))
         ):
-            raise _other_index(name, index, first, wanted)
+            raise _other_index(name, index, first, reference)
     shared = next(iter(chosen.values()), None)
     if shared is None:
         return {}

@@ -82,11 +82,11 @@ def without_missing(labels: Collection[Any], others: Collection[Any]) -> set[Any
     >>> without_missing([-1, 0, 1], [0, 1]), without_missing([-1, 1], [1]), without_missing(["ok", "pending"], ["ok"])
     ({0, 1}, {1, -1}, {'ok'})
     """
-    kept = {value for value in labels if value in others or not is_missing_word(value)}
-    rest = {value for value in kept if value is not None and value not in _NOT_YET}
+    classes = {value for value in labels if value in others or not is_missing_word(value)}
+    rest = {value for value in classes if value is not None and value not in _NOT_YET}
     counts = len(rest) > 1 and all(str(value).isdecimal() for value in rest)
-    held = {str(value) for value in others}
-    return rest if counts and "-1" not in held else kept
+    texts = {str(value) for value in others}
+    return rest if counts and "-1" not in texts else classes
 
 
 def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[Any, Any] | None:
@@ -96,13 +96,13 @@ def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[A
     >>> spelt_otherwise(["Yes", "No"], ["Yes", "YES", "No"]), spelt_otherwise(["cat", "A"], ["cat", "a"])
     (('YES', 'Yes'), None)
     """
-    for some, rest in ((labels, others), (others, labels)):
+    for candidates, rest in ((labels, others), (others, labels)):
         alike = {
             _bare(value): value
             for value in rest
             if isinstance(value, str) and len(_bare(value)) > 1
         }
-        for value in some:
+        for value in candidates:
             if isinstance(value, str) and value not in rest and _bare(value) in alike:
                 return value, alike[_bare(value)]
     return None
@@ -150,13 +150,13 @@ def columns_by_decisions(
         if len(names) and counts.max() < NEARLY_ALL * counts.sum():
             return None
         order.append(str(names[counts.argmax()]) if len(names) else None)
-    left = [name for name in classes if name not in order]
+    unused = [name for name in classes if name not in order]
     if len({*order} - {None}) + order.count(None) < len(order) or order.count(None) > 1:
         return None
     if None in order:
-        if len(left) != 1:
+        if len(unused) != 1:
             return None
-        order[order.index(None)] = left[0]
+        order[order.index(None)] = unused[0]
     return [str(name) for name in order]
 
 
@@ -206,9 +206,9 @@ def label_codes(
     table[-2:] = -2, -1
     rows = np.bincount(coded.codes.ravel() + 2, minlength=len(table))[2:].tolist()
     may_be_class = _is_half_of_a_pair([v for v in coded.values if v is not None], classes)
-    known = [value is None or _name_of(value, by_name) in by_name for value in coded.values]
+    is_known = [value is None or _name_of(value, by_name) in by_name for value in coded.values]
     for code, value in enumerate(coded.values):
-        if known[code]:
+        if is_known[code]:
             continue
         word = is_missing_word(value) or (value in _NOT_YET and not may_be_class)
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
@@ -217,7 +217,10 @@ def label_codes(
             table[code] = -1 if word else -2
     if noted:
         refuse_ids(
-            "label", sum(own < -1 for own in table[:-2].tolist()), coded.codes.size, shared=False
+            "label",
+            sum(entry < -1 for entry in table[:-2].tolist()),
+            coded.codes.size,
+            shared=False,
         )
     return Coded(table[coded.codes] if noted else coded.codes, coded.values), noted
 
@@ -232,7 +235,7 @@ MOST_CLASSES = (
 _MANY, _NEARLY_ALL = 1_000, 0.9  # different values, and their share of the rows, that ids have
 
 
-def refuse_ids(column: str, many: int, rows: int, shared: bool = True) -> None:
+def refuse_ids(column: str, distinct: int, rows: int, shared: bool = True) -> None:
     """Raise `InputError` where a column of classes has more different values than classes can have, or hardly one twice
     and none that another column has (``shared``).
 
@@ -243,15 +246,15 @@ def refuse_ids(column: str, many: int, rows: int, shared: bool = True) -> None:
 in 100,000 rows: these look like ids; name the column of the classes, --map COLUMN=label, or give the column \
 `correct` (true or false) in place of label and prediction
     """
-    ids = many > _MANY and many > _NEARLY_ALL * rows
-    if many > MOST_CLASSES or (ids and not shared):
-        size = (8 * many * many) >> 20
+    ids = distinct > _MANY and distinct > _NEARLY_ALL * rows
+    if distinct > MOST_CLASSES or (ids and not shared):
+        size = (8 * distinct * distinct) >> 20
         why = (
             "these look like ids"
-            if 2 * many > rows
+            if 2 * distinct > rows
             else f"a table of classes by classes would take {size:,} MB"
         )
-        got = f"{many:,} different values in {rows:,} rows: {why}"
+        got = f"{distinct:,} different values in {rows:,} rows: {why}"
         remedy = f"name the column of the classes, --map COLUMN={column}, or give the column `correct` (true or false) "
         remedy += "in place of label and prediction"
         raise InputError(
@@ -261,19 +264,19 @@ in 100,000 rows: these look like ids; name the column of the classes, --map COLU
 
 def refuse_ids_among(columns: Mapping[str, Collection[Any]], rows: int) -> None:
     """`refuse_ids` of class columns that were read together: their different values, by column."""
-    for name, own in columns.items():
-        shared = len(own) <= _MANY or len(columns) == 1
+    for name, values in columns.items():
+        shared = len(values) <= _MANY or len(columns) == 1
         shared = shared or any(
-            not set(own).isdisjoint(other) for n, other in columns.items() if n != name
+            not set(values).isdisjoint(column) for n, column in columns.items() if n != name
         )
-        refuse_ids(name, len(own), rows, shared)
+        refuse_ids(name, len(values), rows, shared)
 
 
 def _is_half_of_a_pair(distinct: Collection[Any], classes: ClassNames) -> bool:
     """Whether -1 may be a class among labels: where classes do not count from 0 on, and beside 1 without a 0."""
-    held = {str(value) for value in distinct}
+    texts = {str(value) for value in distinct}
     return not all(isinstance(c, int) and c >= 0 for c in classes) or (
-        len(classes) == 2 and held == {"-1", "1"}
+        len(classes) == 2 and texts == {"-1", "1"}
     )
 
 
@@ -284,17 +287,17 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
         rows = {
             name.partition(" ")[2]: count for name, count in noted.items() if name.startswith(kind)
         }
-        many = f"{sum(rows.values()):,}"
-        most = sorted(rows, key=lambda name: -rows[name])
-        names = ", ".join(most[:_SHOWN]) + (
-            f" and {len(most) - _SHOWN:,} more" if len(most) > _SHOWN else ""
+        total = f"{sum(rows.values()):,}"
+        by_rows = sorted(rows, key=lambda name: -rows[name])
+        names = ", ".join(by_rows[:_SHOWN]) + (
+            f" and {len(by_rows) - _SHOWN:,} more" if len(by_rows) > _SHOWN else ""
         )
         sentences = {
             "missing": f"labels are written {names} and count as unknown; if that is a class, name all with --classes",
             "class": f"labels are of classes that the model does not know ({names}): they count as its errors",
             "no answer": "predictions are null, as of answers that could not be read: they count as wrong",
         }
-        out += [f"{who}: {many} {sentences[kind]}"] if rows else []
+        out += [f"{who}: {total} {sentences[kind]}"] if rows else []
     return out
 
 
@@ -484,18 +487,18 @@ def _dictionary_of_cells(array: Array, column: str) -> tuple[Array, list[Any]]:
             name = one_form(item) if isinstance(item, str) else item
             codes[i] = index.setdefault(name, len(index))
         else:
-            here = np.arange(array.size).reshape(array.shape) == i
-            refuse(here, column, _NO_CLASS[0], repr(item)[:60], _NO_CLASS[1])
+            is_bad = np.arange(array.size).reshape(array.shape) == i
+            refuse(is_bad, column, _NO_CLASS[0], repr(item)[:60], _NO_CLASS[1])
     codes = codes.reshape(array.shape)
     first = next(iter(index), None)
-    other = next((k for k in index if isinstance(k, str) != isinstance(first, str)), None)
-    if other is not None:
+    second = next((k for k in index if isinstance(k, str) != isinstance(first, str)), None)
+    if second is not None:
         expected = "labels of one type, all integers or all strings"
         refuse(
-            codes == index[other],
+            codes == index[second],
             column,
             expected,
-            f"{first!r} and {other!r}",
+            f"{first!r} and {second!r}",
             "make them one type",
         )
     for k, code in index.items():
@@ -520,16 +523,16 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
     seen: set[int | str] = set()
     labels: set[int | str] = set()
     answered, codes = True, np.zeros(0)
-    found: dict[str, list[Any]] = {}
+    values_by_field: dict[str, list[Any]] = {}
     for name, values in columns.items():
         codes, cells = _dictionary(values, name)
         refuse_ids(name, len(cells), codes.size)
-        found[name] = cells
+        values_by_field[name] = cells
         (labels if name == "label" else seen).update(
             int(cell) if isinstance(cell, bool) else cell for cell in cells
         )
         answered &= name != "prediction" or not bool((codes < 0).any())
-    refuse_ids_among(found, codes.shape[-1] if found else 0)
+    refuse_ids_among(values_by_field, codes.shape[-1] if values_by_field else 0)
     refuse_other_spelling(labels, seen)
     seen |= without_missing(labels, seen)
     if not answered:
@@ -566,14 +569,14 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
     out: Array = lookup[codes]
     bad = out == -3
     if bad.any():
-        shown = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
+        listing = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
         kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, InputError)
         cell = distinct[codes.flat[int(np.argmax(bad))]]
         remedy = _remedy_for_class(cell, distinct, classes, field)
         refuse(
             bad,
             column,
-            f"one of the {len(classes)} known classes ({shown})",
+            f"one of the {len(classes)} known classes ({listing})",
             repr(cell),
             remedy,
             kind=kind,
@@ -591,8 +594,8 @@ def encode_positions(value: Any, column: str) -> Array:
             if isinstance(cell, str) and cell.isascii() and cell.isdecimal()
             else cell
         )
-        whole = isinstance(number, int) and not isinstance(number, bool)
-        positions.append(int(number) if whole and 0 <= number < _MOST_CANDIDATES else -2)
+        is_integer = isinstance(number, int) and not isinstance(number, bool)
+        positions.append(int(number) if is_integer and 0 <= number < _MOST_CANDIDATES else -2)
     out: Array = np.array([*positions, -1], dtype=np.int32)[codes]
     if (out == -2).any():
         cell = distinct[codes.flat[int(np.argmax(out == -2))]]

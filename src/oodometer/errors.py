@@ -134,12 +134,12 @@ class InputError(OodometerError, ValueError):
     ) -> None:
         self.expected, self.got, self.remedy = expected, got, remedy
         self.file, self.row, self.column = file, row, column
-        place = (
+        location = (
             file,
             None if row is None else f"row {row}",
             None if column is None else f"column {column}",
         )
-        text = ": ".join([*(one for one in place if one), f"expected {expected}"])
+        text = ": ".join([*(part for part in location if part), f"expected {expected}"])
         text += "" if got is None else f", got {got}"
         super().__init__(text if remedy is None else f"{text}; {remedy}")
 

@@ -135,16 +135,18 @@ def both_classes(values: Array, field: str, column: str, positive: int = 1) -> A
     class has the probability 1 - p, or the logit 0: then p = 1 / (1 + exp(-logit)). A little rounding is forgiven.
     """
     values = check_finite(values, column, "sample")
-    other = np.zeros_like(values)
+    negative = np.zeros_like(values)
     if field == "probabilities":
         bad = (values < -_NEGATIVE_TOLERANCE) | (values > 1 + _NEGATIVE_TOLERANCE)
         otherwise = "if these are logits, call the column logit_1"
-        given = values
-        remedy = lambda: _PERCENTS if _are_percents(given) else otherwise  # noqa: E731
-        refuse(bad, column, "a probability between 0 and 1", lambda at: f"{given[at]:.6g}", remedy)
+        original = values
+        remedy = lambda: _PERCENTS if _are_percents(original) else otherwise  # noqa: E731
+        refuse(
+            bad, column, "a probability between 0 and 1", lambda at: f"{original[at]:.6g}", remedy
+        )
         values = np.clip(values, 0, 1)
-        other = 1 - values
-    return np.stack([other, values] if positive else [values, other], axis=1)
+        negative = 1 - values
+    return np.stack([negative, values] if positive else [values, negative], axis=1)
 
 
 _PERCENTS = "these look like percents: divide them by 100"
@@ -259,8 +261,8 @@ def check_logits(logits: Array, probabilities_too: bool = False) -> None:
     first = logits[:_DECIDING_ROWS]
     if len(first) < _LEAST_DECIDING:
         return
-    inside = first.min() >= -_NEGATIVE_TOLERANCE and first.max() <= 1 + SUM_TOLERANCE
-    if not (inside and (np.abs(row_sums(first) - 1) <= _ROUNDED_SUM).all()):
+    in_unit_interval = first.min() >= -_NEGATIVE_TOLERANCE and first.max() <= 1 + SUM_TOLERANCE
+    if not (in_unit_interval and (np.abs(row_sums(first) - 1) <= _ROUNDED_SUM).all()):
         return
     got = f"probabilities: the first {len(first)} rows lie in [0, 1] and sum to 1"
     remedy = (
@@ -414,12 +416,12 @@ def check_time(value: Any, column: str = "time") -> Array:
     return out
 
 
-def check_length(rows: int, found: int, column: str) -> None:
+def check_length(rows: int, entries: int, column: str) -> None:
     """Every field has one entry a sample."""
-    if rows != found:
+    if rows != entries:
         raise InputError(
             f"{rows} entries, one a sample",
-            got=str(found),
+            got=str(entries),
             column=column,
             remedy="align the arrays by sample",
         )
@@ -453,9 +455,9 @@ def top_candidates(scores: Ragged, probabilities: Ragged) -> Top:
     )
     owner = np.repeat(np.arange(len(scores)), lengths)[at_top]
     first = at_top[np.flatnonzero(np.diff(owner, prepend=-1))]
-    others = probabilities.values.copy()
-    others[first] = -1.0
-    second = np.maximum.reduceat(others, starts)
+    runner_up = probabilities.values.copy()
+    runner_up[first] = -1.0
+    second = np.maximum.reduceat(runner_up, starts)
     return Top((first - starts).astype(np.int32), probabilities.values[first], second)
 
 

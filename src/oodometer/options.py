@@ -175,9 +175,11 @@ def takes(
     record = cast("type[Options]", options)
 
     def wrap(function: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
-        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         returned = inspect.signature(function).return_annotation
-        signature = inspect.Signature([own, *_parameters(record)], return_annotation=returned)
+        signature = inspect.Signature(
+            [self_parameter, *_parameters(record)], return_annotation=returned
+        )
 
         @functools.wraps(function)
         def called(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -253,7 +255,7 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
         import numpy as np  # here, as options are declared where `-h` must not load it
 
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            bound = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             places = (
                 p.replace(annotation=p.empty)
@@ -275,7 +277,7 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
         try:
             with np.errstate(under="ignore"):  # what a user has set is no part of the question
                 return function(
-                    *(given.pop(parameter.name, ()) for parameter in before), record(**given)
+                    *(bound.pop(parameter.name, ()) for parameter in before), record(**bound)
                 )
         except OodometerError as error:
             reword(error, hints)
@@ -321,9 +323,9 @@ _LARGEST_SEED = 2**32 - 1  # as in scikit-learn and numpy's older generators
 
 
 def _wrong(name: str, expected: str, value: Any) -> UsageError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return UsageError(f"expected {name} to be {expected}, got {shown} ({type(value).__name__})")
+    text = repr(value)
+    text = text if len(text) <= 80 else text[:77] + "..."
+    return UsageError(f"expected {name} to be {expected}, got {text} ({type(value).__name__})")
 
 
 def check_seed(value: Any, name: str = "seed") -> int:
@@ -345,10 +347,12 @@ def check_seed(value: Any, name: str = "seed") -> int:
     )
 
 
-def is_whole(value: Any, least: float = -math.inf) -> bool:
-    """Whether something is a whole number, no truth value, from ``least`` on."""
+def is_whole(value: Any, minimum: float = -math.inf) -> bool:
+    """Whether something is a whole number, no truth value, from ``minimum`` on."""
     return (
-        not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
+        not isinstance(value, bool)
+        and isinstance(value, numbers.Integral)
+        and int(value) >= minimum
     )
 
 
@@ -376,10 +380,10 @@ def need(
     return check
 
 
-def one_of(*known: str) -> Check:
+def one_of(*choices: str) -> Check:
     """A check that a text is one of those known."""
     return need(
-        f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known
+        f"one of {', '.join(choices)}", lambda value: isinstance(value, str) and value in choices
     )
 
 
@@ -567,12 +571,12 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 bound = signature.bind(*args, **kwargs)
-                given = bound.arguments
-                for name in filter(checks.__contains__, given):  # in the order of the signature
-                    value, parameter = given[name], signature.parameters[name]
+                passed = bound.arguments
+                for name in filter(checks.__contains__, passed):  # in the order of the signature
+                    value, parameter = passed[name], signature.parameters[name]
                     none = parameter.default is None or "None" in str(parameter.annotation)
                     if name == "seed" or value is not None or not none:
-                        given[name] = checks[name](name, value)
+                        passed[name] = checks[name](name, value)
                 return function(*bound.args, **bound.kwargs)
             except OodometerError as error:
                 reword(error, checks)
@@ -618,18 +622,23 @@ def reword(error: OodometerError, names: Collection[str]) -> None:
 def in_python(message: str, names: Collection[str]) -> str:
     """A message whose options are arguments of a function with these names; what it has not, and commands, stay."""
 
-    def reworded(found: re.Match[str]) -> str:
-        given: dict[str, list[str]] = {}
-        for option, value in re.findall(_OPTION, found[0]) if found[0].startswith("--") else ():
-            own = option.replace("-", "_")
+    def reworded(match: re.Match[str]) -> str:
+        by_name: dict[str, list[str]] = {}
+        for option, value in re.findall(_OPTION, match[0]) if match[0].startswith("--") else ():
+            python_name = option.replace("-", "_")
             name = next(
-                (ours for ours in (_OTHER_NAMES.get(own), own, f"{own}s") if ours in names), None
+                (
+                    ours
+                    for ours in (_OTHER_NAMES.get(python_name), python_name, f"{python_name}s")
+                    if ours in names
+                ),
+                None,
             )
             if name is None:
-                return found[0]
-            given.setdefault(name, []).extend([value] if value else [])
-        text = ", ".join(f"{name}={_as_code(name, values)}" for name, values in given.items())
-        return text.rstrip("=") if found[found.re.groups] else text or found[0]
+                return match[0]
+            by_name.setdefault(name, []).extend([value] if value else [])
+        text = ", ".join(f"{name}={_as_code(name, values)}" for name, values in by_name.items())
+        return text.rstrip("=") if match[match.re.groups] else text or match[0]
 
     message = re.sub(r"(\b(\w+)=\S+) \(\2=\)", r"\1", _OPTIONS.sub(reworded, message))
     message = re.sub(r"`oodometer ([a-z]+)`", r"`oodometer.\1`", message)

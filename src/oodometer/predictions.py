@@ -136,19 +136,19 @@ class Predictions:
         >>> Predictions.from_arrays(prediction=[1, 0], label=[1, 1]).accuracy
         0.5
         """
-        given = _given_fields(arrays, source)
+        supplied = _given_fields(arrays, source)
         try:
-            if any(hasattr(value, "reindex") for value in given.values()):
-                index_of(given)  # whose rows belong together
+            if any(hasattr(value, "reindex") for value in supplied.values()):
+                index_of(supplied)  # whose rows belong together
             class_names = None if classes is None else named_classes(classes)
-            rows, named, fields, learnt = check_fields(given, class_names, positions)
+            rows, named, fields, learnt = check_fields(supplied, class_names, positions)
             axes = {
                 axis: tuple(map(str, given_names)) for axis, given_names in (names or {}).items()
             }
             for axis, axis_names in axes.items():
                 _check_axis_names(axis, axis_names, fields)
-            if "logits" in given and first_row == 0:
-                check_logits(fields["logits"], "probabilities" in given)
+            if "logits" in supplied and first_row == 0:
+                check_logits(fields["logits"], "probabilities" in supplied)
         except InputError as error:
             raise error.at(file=source, row_offset=first_row) from None
         extra = {k: as_numpy(v) for k, v in (columns or {}).items()}
@@ -365,17 +365,17 @@ class Predictions:
 
     def _picked_cache(self, pick: Any) -> Json:
         """What is known of the picked rows without working it out again."""
-        known = self._cache
-        cache: Json = {"argmax": True} if known.get("argmax") else {}
-        if CONTENT_KEYS in known:
-            cache[CONTENT_KEYS] = known[CONTENT_KEYS][pick]
-        if "top" in known and (isinstance(pick, slice) or self.calibrated is None):
+        source_cache = self._cache
+        cache: Json = {"argmax": True} if source_cache.get("argmax") else {}
+        if CONTENT_KEYS in source_cache:
+            cache[CONTENT_KEYS] = source_cache[CONTENT_KEYS][pick]
+        if "top" in source_cache and (isinstance(pick, slice) or self.calibrated is None):
             # of calibrated rows it is known to rounding: where they are copied it is worked out anew
-            cache["top"] = kernels.Top(*(value[pick] for value in known["top"]))
+            cache["top"] = kernels.Top(*(value[pick] for value in source_cache["top"]))
         if (
-            not isinstance(pick, slice) and "noted" in known
+            not isinstance(pick, slice) and "noted" in source_cache
         ):  # rows that are left of a batch: of the whole
-            cache["noted"] = known["noted"]
+            cache["noted"] = source_cache["noted"]
         return cache
 
     def slice(self, start: int, stop: int) -> Predictions:
@@ -482,12 +482,12 @@ def _given_fields(arrays: Plain, source: str | None) -> Json:
             got=", ".join(sorted(unknown)),
             remedy="rename the arrays",
         )
-    given = {name: value for name, value in arrays.items() if value is not None}
-    if not given:
+    supplied = {name: value for name, value in arrays.items() if value is not None}
+    if not supplied:
         raise InputError(
             "at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source
         )
-    return given
+    return supplied
 
 
 def _check_axis_names(axis: str, names: Strings, arrays: Plain) -> None:
@@ -527,12 +527,12 @@ def _refuse_other_axes(first: Predictions, part: Predictions) -> None:
             if axis in ("sample", "class"):
                 continue
             names, size = part.names.get(axis), value.shape[position]
-            wanted, wanted_size = first.names.get(axis), theirs.shape[position]
+            first_names, wanted_size = first.names.get(axis), theirs.shape[position]
             if size != wanted_size:
                 expected = f"{wanted_size} {column}, as in {first.source or 'the first record'}"
                 got, remedy = f"{size}", f"join records with the same {column}"
-            elif names is not None and wanted is not None and names != wanted:
-                expected, got = f"{column} named {shown(wanted)}, in this order", shown(names)
+            elif names is not None and first_names is not None and names != first_names:
+                expected, got = f"{column} named {shown(first_names)}, in this order", shown(names)
                 remedy = "read them as one list of files, which puts them in order by name"
             else:
                 continue
@@ -585,31 +585,31 @@ class CheckedFields(NamedTuple):
 
 
 def check_fields(
-    given: Plain, classes: ClassNames | None, positions: bool = False
+    supplied: Plain, classes: ClassNames | None, positions: bool = False
 ) -> CheckedFields:
     """Check arrays by field. ``positions`` says that labels and predictions are positions among candidates although no
     scores of these are here. Rows in errors are counted from the start of these arrays.
     """
     learnt: Json = {}
-    given = {name: given[name] for name in FIELDS if name in given}
+    supplied = {name: supplied[name] for name in FIELDS if name in supplied}
     beside = [name for name, about in FIELDS.items() if positions and about.positions]
-    ordered = refuse_classes_beside_positions([*given, *beside], classes)
+    ordered = refuse_classes_beside_positions([*supplied, *beside], classes)
     arrays: Json = {}
-    for name, value in given.items():
+    for name, value in supplied.items():
         if (check := FIELDS[name].check) is not None:
             arrays[name] = check(value, classes, learnt)
         elif FIELDS[name].cell == "truth":
             arrays[name] = _truths(value, name)
-    coded = {name: value for name, value in given.items() if FIELDS[name].cell == "class"}
+    coded = {name: value for name, value in supplied.items() if FIELDS[name].cell == "class"}
     if ordered is None:
         classes = _class_names(coded, arrays, classes)
     for name, value in coded.items():
-        known = None if ordered is not None else classes or ()
+        class_names = None if ordered is not None else classes or ()
         entries = None if ordered is None else arrays.get(ordered)
-        arrays[name] = codes = _coded(value, name, known, entries)
+        arrays[name] = codes = _coded(value, name, class_names, entries)
         if noted := _noted(value, name, codes, classes or ()):
             learnt["noted"] = learnt.get("noted", {}) | noted
-    for name, value in given.items():
+    for name, value in supplied.items():
         if name not in arrays:
             arrays[name] = as_numpy(value)
     rows = _one_length(arrays)
@@ -617,7 +617,7 @@ def check_fields(
         learnt["argmax"] = follows_argmax(
             arrays["prediction"], arrays["probabilities"], classes or ()
         )
-    for name in given:
+    for name in supplied:
         if (give := FIELDS[name].give) is not None:
             arrays |= give(arrays, learnt)
     return CheckedFields(rows, classes, arrays, learnt)
@@ -710,12 +710,12 @@ def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -
     Raises `InputError` where decisions go against the probabilities: where these give the predicted classes less than
     they give the same predictions in another order. Then columns are swapped, or come from another model.
     """
-    own = probabilities[np.arange(len(prediction)), prediction]
-    off = own < probabilities.max(axis=1) - 1e-6
+    p_predicted = probabilities[np.arange(len(prediction)), prediction]
+    off = p_predicted < probabilities.max(axis=1) - 1e-6
     if not off.any():
         return True
     shares = np.bincount(prediction, minlength=probabilities.shape[1]) / len(prediction)
-    if off.mean() > _MOSTLY and own.mean(dtype=np.float64) <= shares @ probabilities.mean(
+    if off.mean() > _MOSTLY and p_predicted.mean(dtype=np.float64) <= shares @ probabilities.mean(
         axis=0, dtype=np.float64
     ):
         row = int(np.argmax(off))

@@ -144,26 +144,28 @@ def _load_plugins(kind: MethodKind) -> None:
             warnings.warn(f"{why}; it was left out ({entry.value})", stacklevel=2)
 
 
-def _checked(kind: MethodKind, found: Any) -> type:
+def _checked(kind: MethodKind, candidate: Any) -> type:
     """A class that the contract of its floor fits; `TypeError` otherwise."""
     floor = importlib.import_module(f"{_floor(kind).__name__}.base")
     contract: type = getattr(floor, kind.capitalize())
-    if not (isinstance(found, type) and issubclass(found, contract)):
-        raise TypeError(f"expected a class that derives from {contract.__name__}, got {found!r}")
-    if not (isinstance(getattr(found, "name", None), str) and found.name):  # type: ignore[attr-defined]
-        raise TypeError(f"{found.__name__} has no `name`, which is to be a text")
-    absent = sorted(getattr(found, "__abstractmethods__", ()))
-    if absent:
-        raise TypeError(f"{found.__name__} does not define {', '.join(absent)}")
-    needs = getattr(found, "needs", ())
-    if not (isinstance(needs, tuple) and all(isinstance(need, (str, tuple)) for need in needs)):
-        raise TypeError(f"{found.__name__} has `needs` that is no tuple of names: {needs!r}")
-    own, usual = (getattr(cls, "traits", None) for cls in (found, contract))
-    if not isinstance(own, type(usual)):
+    if not (isinstance(candidate, type) and issubclass(candidate, contract)):
         raise TypeError(
-            f"{found.__name__} has `traits` that are no {type(usual).__name__}: {own!r}"
+            f"expected a class that derives from {contract.__name__}, got {candidate!r}"
         )
-    return found
+    if not (isinstance(getattr(candidate, "name", None), str) and candidate.name):  # type: ignore[attr-defined]
+        raise TypeError(f"{candidate.__name__} has no `name`, which is to be a text")
+    absent = sorted(getattr(candidate, "__abstractmethods__", ()))
+    if absent:
+        raise TypeError(f"{candidate.__name__} does not define {', '.join(absent)}")
+    needs = getattr(candidate, "needs", ())
+    if not (isinstance(needs, tuple) and all(isinstance(need, (str, tuple)) for need in needs)):
+        raise TypeError(f"{candidate.__name__} has `needs` that is no tuple of names: {needs!r}")
+    traits, usual = (getattr(cls, "traits", None) for cls in (candidate, contract))
+    if not isinstance(traits, type(usual)):
+        raise TypeError(
+            f"{candidate.__name__} has `traits` that are no {type(usual).__name__}: {traits!r}"
+        )
+    return candidate
 
 
 def broken(kind: MethodKind) -> dict[str, str]:
@@ -353,19 +355,19 @@ def unless_failed(state: Any) -> Any:
 
 
 @contextmanager
-def tracebacks_on(wanted: bool) -> Iterator[None]:
+def tracebacks_on(enabled: bool) -> Iterator[None]:
     """Inside, where wanted, the tracebacks of failed methods are shown on standard error."""
-    if not wanted:
+    if not enabled:
         yield
         return
-    shown = logging.StreamHandler()
+    handler = logging.StreamHandler()
     before = _LOG.level
-    _LOG.addHandler(shown)
+    _LOG.addHandler(handler)
     _LOG.setLevel(logging.DEBUG)
     try:
         yield
     finally:
-        _LOG.removeHandler(shown)
+        _LOG.removeHandler(handler)
         _LOG.setLevel(before)
 
 
@@ -425,9 +427,11 @@ def canonical(kind: str, name: str, known: Iterable[str]) -> str:
     if head in known:
         return name
     folded = _folded(head)
-    alike = [one for one in known if _folded(one) == folded]
+    alike = [candidate for candidate in known if _folded(candidate) == folded]
     table = _ALIASES.get(kind, {}).items()
-    meant = alike or [ours for ours, others in table if ours in known and folded in others.split()]
+    meant = alike or [
+        ours for ours, aliases in table if ours in known and folded in aliases.split()
+    ]
     return f"{meant[0]}{colon}{argument}" if meant else name
 
 

@@ -246,7 +246,7 @@ def given_target(
     if columns is not None and names is not None:
         if hasattr(data, "set_axis"):
             return data.set_axis(names, axis=1)  # with its index
-        return {name: as_cells(data[own]) for name, own in zip(names, columns, strict=True)}
+        return {name: as_cells(data[column]) for name, column in zip(names, columns, strict=True)}
     if not is_bare(data) or getattr(data, "name", None) in FIELDS:
         return data
     cells, index = _vector(data), index_of({"target": data})
@@ -274,8 +274,8 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
         and labels
         and not (is_bare(labels) and np.ndim(labels[0]) == 0)
     ):  # several
-        pairs = [given_labels(some, target, key) for some in labels]
-        return [some for some, _ in pairs], pairs[0][1]
+        pairs = [given_labels(part, target, key) for part in labels]
+        return [part for part, _ in pairs], pairs[0][1]
     if is_bare(labels) and _vector(labels) is not None:
         name = (
             named if (named := getattr(labels, "name", None)) in FIELDS else "label"
@@ -301,18 +301,20 @@ def index_key(labels: Any, target: Any, key: str | None) -> str | None:
         or all("id" in (columns_of(frame) or ()) for frame in frames)
     ):
         return key
-    own, wanted = labels.index, target.index
+    labels_index, target_index = labels.index, target.index
     if (
-        _counts(own)
-        or not own.is_unique
-        or max(own.nlevels, wanted.nlevels) > 1
-        or own.equals(wanted)
+        _counts(labels_index)
+        or not labels_index.is_unique
+        or max(labels_index.nlevels, target_index.nlevels) > 1
+        or labels_index.equals(target_index)
     ):
         return None
-    known = own.isin(wanted)
-    if not (known.all() if _counts(wanted) else known.any()):
+    is_shared = labels_index.isin(target_index)
+    if not (is_shared.all() if _counts(target_index) else is_shared.any()):
         return None
-    theirs, ours = ("index" if index.name is None else str(index.name) for index in (own, wanted))
+    theirs, ours = (
+        "index" if index.name is None else str(index.name) for index in (labels_index, target_index)
+    )
     return theirs if theirs == ours else f"{ours}={theirs}"
 
 

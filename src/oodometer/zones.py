@@ -27,14 +27,14 @@ def check_zone(name: str) -> str:
         if name != "UTC":
             ZoneInfo(name)
     except (ValueError, OSError, KeyError):  # a path, a folder of zones, a name that is not there
-        if not (known := available_timezones()):
+        if not (zones := available_timezones()):
             missing = f"this machine has no time zone database, which --timezone {name} needs"
             raise UsageError(f"{missing}: pip install tzdata (UTC needs none)") from None
-        near = [zone for zone in known if zone.lower() == name.lower()] or near_names(
-            name, sorted(known)
+        near = [zone for zone in zones if zone.lower() == name.lower()] or near_names(
+            name, sorted(zones)
         )
         near = near or sorted(
-            zone for zone in known if zone.lower().endswith(f"/{name.lower().replace(' ', '_')}")
+            zone for zone in zones if zone.lower().endswith(f"/{name.lower().replace(' ', '_')}")
         )
         hint = (
             f"did you mean {near[0]}?"
@@ -108,6 +108,6 @@ def instants(clock: Array, zone: str) -> Array:
     if zone in ("", "UTC"):
         return clock
     changes, offsets = _table(clock, zone)
-    shown = changes + np.maximum(offsets, np.concatenate([offsets[:1], offsets[:-1]]))
-    out: Array = clock - offsets[np.searchsorted(shown, clock, side="right") - 1]
+    local_changes = changes + np.maximum(offsets, np.concatenate([offsets[:1], offsets[:-1]]))
+    out: Array = clock - offsets[np.searchsorted(local_changes, clock, side="right") - 1]
     return out

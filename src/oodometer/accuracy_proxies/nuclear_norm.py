@@ -62,10 +62,10 @@ class MaNo(Ranker):
     def summarize(self, batch: Predictions) -> State:
         """Rows, entries, the sum for the criterion, and both sums of fourth powers."""
         has_logits = batch.logits is not None
-        given = present(batch.logits if has_logits else batch.probabilities)
+        outputs = present(batch.logits if has_logits else batch.probabilities)
         surprise = powers = taylor = 0.0
-        for start in range(0, len(given), _CHUNK_ROWS):
-            part = given[start : start + _CHUNK_ROWS].astype(np.float64)
+        for start in range(0, len(outputs), _CHUNK_ROWS):
+            part = outputs[start : start + _CHUNK_ROWS].astype(np.float64)
             shares = softmax(part) if has_logits else part
             powers += float((shares**_ORDER).sum())
             if has_logits:
@@ -75,25 +75,31 @@ class MaNo(Ranker):
                 taylor += float((taylor_softmax(part) ** _ORDER).sum())
             else:
                 surprise -= float(np.log(np.maximum(shares, _SMALLEST)).mean(axis=1).sum())
-        state = {"rows": len(batch), "entries": given.size, "with_logits": len(batch) * has_logits}
+        state = {
+            "rows": len(batch),
+            "entries": outputs.size,
+            "with_logits": len(batch) * has_logits,
+        }
         return state | {"surprise": surprise, "softmax": powers, "taylor": taylor}
 
     def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
         """The same with one normalisation for all, by the mean of their criteria; a note where they would differ."""
         if self._normalization != "auto":
             return self, ()
-        own = {name: self._chosen(state) for name, state in states.items()}
+        choices = {name: self._chosen(state) for name, state in states.items()}
         criteria = [state["surprise"] / state["rows"] for state in states.values()]
         unsure = sum(criteria) / len(criteria) <= _THRESHOLD
         fixed = copy.copy(self)
         fixed._normalization = (
             "taylor" if unsure and all(map(_has_logits, states.values())) else "softmax"
         )
-        if len(set(own.values())) == 1:
+        if len(set(choices.values())) == 1:
             return fixed, ()
-        apart = sorted(name for name, choice in own.items() if choice != fixed._normalization)
+        differing = sorted(
+            name for name, choice in choices.items() if choice != fixed._normalization
+        )
         span = f"({min(criteria):.2f} to {max(criteria):.2f}, threshold {_THRESHOLD:g})"
-        choice = f"all were normalised by {fixed._normalization}, alone {', '.join(apart)} would not have been"
+        choice = f"all were normalised by {fixed._normalization}, alone {', '.join(differing)} would not have been"
         remedy = "normalization= fixes one, and the order may depend on it"
         return fixed, (
             f"mano: the records lie on both sides of its criterion {span}; {choice}; {remedy}",

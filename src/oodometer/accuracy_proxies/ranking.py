@@ -89,23 +89,23 @@ def rank_models(
     check_level(level)
     if not records:
         raise UsageError("expected at least one record to rank, got none; give name -> predictions")
-    made: Ranker = create("ranker", ranker) if isinstance(ranker, str) else ranker
-    made = answer(made, lambda: made.fit(reference))
+    method: Ranker = create("ranker", ranker) if isinstance(ranker, str) else ranker
+    method = answer(method, lambda: method.fit(reference))
     names = list(records)
     states: dict[str, State] = {}
     scores, moves = np.empty(len(names)), np.zeros((len(names), _BLOCKS))
     for name in names:
         with _named(name):
-            states[name] = answer(made, partial(made.state_of, records[name]))
-    made, decided = answer(made, partial(made.settled, states))
+            states[name] = answer(method, partial(method.state_of, records[name]))
+    method, decided = answer(method, partial(method.settled, states))
     for i, name in enumerate(names):
         with _named(name):
             work = partial(
                 lambda m, state, record: (m.finish(state), _jackknife(m, record)),
-                made,
+                method,
                 states[name],
             )
-            scores[i], moves[i] = answer(made, partial(work, records[name]), _check)
+            scores[i], moves[i] = answer(method, partial(work, records[name]), _check)
     rng = np.random.default_rng([seed, 31])
     paired = len({len(r) for r in records.values()}) == 1
     # records of equal length share their blocks' noise, so that what they share cancels
@@ -118,9 +118,9 @@ def rank_models(
     order = sorted(range(len(names)), key=lambda i: (-scores[i], names[i]))
     half = normal_quantile(level) * np.sqrt(np.square(moves).sum(axis=1))
     notes = []
-    if not made.across_models:
+    if not method.across_models:
         notes.append(
-            f"{made.name} has the scale of one model: it orders data sets of one model, not models"
+            f"{method.name} has the scale of one model: it orders data sets of one model, not models"
         )
     if any(len(record) < 2 * _BLOCKS for record in records.values()):
         notes.append(
@@ -140,7 +140,7 @@ def rank_models(
     )
     models, firm = tuple(names[i] for i in order), tuple(float(p_best[i]) for i in order)
     ranked = {name: evidence[name] for name in models}
-    return ScoreRanking(models, firm, made.name, ranked, pairs, (*notes, *decided))
+    return ScoreRanking(models, firm, method.name, ranked, pairs, (*notes, *decided))
 
 
 def _check(result: tuple[float, Array]) -> None:
@@ -169,5 +169,7 @@ def _jackknife(ranker: Ranker, record: Predictions) -> Array:
     )[::-1]
     before = list(itertools.accumulate(states[:-1], ranker.merge))
     middle = (ranker.merge(a, b) for a, b in zip(before[:-1], after[1:], strict=True))
-    left = np.array([ranker.finish(others) for others in (after[0], *middle, before[-1])])
-    return np.asarray((left - left.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS))
+    scores_without = np.array(
+        [ranker.finish(remaining) for remaining in (after[0], *middle, before[-1])]
+    )
+    return np.asarray((scores_without - scores_without.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS))

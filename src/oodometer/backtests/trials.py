@@ -104,7 +104,7 @@ def run_trials(
     """
     import scipy.linalg  # noqa: F401  # its library is there before it is told to use one thread
 
-    for part, own in groupby(keys, split_of):
+    for part, split_keys in groupby(keys, split_of):
         order = np.random.default_rng([seed, 0x51, part]).permutation(len(record))[:MOST_ROWS]
         half = int(len(order) * _FITTED_SHARE)
         fitting, pool = (record.take(np.sort(rows)) for rows in (order[:half], order[half:]))
@@ -114,7 +114,7 @@ def run_trials(
             statistics = ShiftStatistics().fit(plan.choice.apply(fitting))
         draws = _Draws(pool, seed, on_failure)
         bench = _Bench(plan, statistics, fitting.accuracy, slow_repeats)
-        for block in bench.blocks(own, max(_BLOCK_BYTES // max(_bytes_of(pool), 1), 1)):
+        for block in bench.blocks(split_keys, max(_BLOCK_BYTES // max(_bytes_of(pool), 1), 1)):
             with one_thread():  # set once for all: who asks inside pays nothing
                 trials = bench.tried([(key, draws(*key)) for key in block])
             yield from zip(block, trials, strict=True)
@@ -170,13 +170,13 @@ class _Bench:
     source: float
     slow_repeats: int | None
 
-    def blocks(self, keys: Iterable[Key], most: int) -> Iterator[list[Key]]:
+    def blocks(self, keys: Iterable[Key], limit: int) -> Iterator[list[Key]]:
         """Trials that are worked on together: so many, or fewer where each core has a trial with slow methods."""
         workers, block, slow = cores(), list[Key](), 0
         for key in keys:
             block.append(key)
             slow += self._slowly(key)
-            if len(block) == most or slow == workers:
+            if len(block) == limit or slow == workers:
                 yield block
                 block, slow = [], 0
         if block:
@@ -194,14 +194,14 @@ class _Bench:
         """Whether slow methods take part in a trial."""
         return self._any_slow and (self.slow_repeats is None or key[2] < self.slow_repeats)
 
-    def tried(self, drawn: Sequence[tuple[Key, Predictions | None]]) -> list[Trial | None]:
+    def tried(self, simulated: Sequence[tuple[Key, Predictions | None]]) -> list[Trial | None]:
         """What every method says of each target: many targets at a time where methods can, else one after another."""
         targets = [
             (key, target, replace(target.without_labels(), first_row=0))
-            for key, target in drawn
+            for key, target in simulated
             if target is not None
         ]
-        said: dict[Key, dict[str, Triple]] = {key: {} for key, _, _ in targets}
+        answers: dict[Key, dict[str, Triple]] = {key: {} for key, _, _ in targets}
         signs: dict[Key, dict[str, float]] = {}
         for _, alike in groupby(targets, lambda each: _KIND(each[2])):
             keys, _, hidden = zip(*alike, strict=True)
@@ -210,29 +210,29 @@ class _Bench:
             signs |= zip(keys, self.statistics.signs_of(pieces), strict=True)
             for name, method in self._ours.items():
                 for key, triple in zip(keys, _ends_of(method, batch, pieces), strict=False):
-                    said[key][name] = triple
-        jobs = [partial(self._one_by_one, key, hidden, said[key]) for key, _, hidden in targets]
+                    answers[key][name] = triple
+        jobs = [partial(self._one_by_one, key, hidden, answers[key]) for key, _, hidden in targets]
         every = side_by_side(jobs, threads=self._any_slow)
-        made = {
+        trials = {
             key: Trial(*key, target.rows, target.accuracy, self.source, estimates, signs[key])
             for (key, target, _), estimates in zip(targets, every, strict=True)
         }
-        return [made.get(key) for key, _ in drawn]
+        return [trials.get(key) for key, _ in simulated]
 
     def _one_by_one(
-        self, key: Key, hidden: Predictions, said: Mapping[str, Triple]
+        self, key: Key, hidden: Predictions, answers: Mapping[str, Triple]
     ) -> dict[str, Triple]:
         """What is said of a target, with what other methods say of it, in the order of the methods."""
-        left = {
+        remaining = {
             name: method
             for name, method in self.plan.methods.items()
-            if name not in said and (method.traits.cost == "quick" or self._slowly(key))
+            if name not in answers and (method.traits.cost == "quick" or self._slowly(key))
         }
-        plan = replace(self.plan, methods=left)
-        if left:
+        plan = replace(self.plan, methods=remaining)
+        if remaining:
             plan, _ = plan.restricted_to(hidden)
         if not plan.methods:
-            return dict(said)
+            return dict(answers)
         state = plan.summarize(hidden)[WHOLE]
         more: dict[str, Triple] = {}
         with compared_once():
@@ -243,7 +243,7 @@ class _Bench:
                     why_failed(name, method, error)  # raises what is meant for the user
                     continue
                 more[name] = (estimate.value, estimate.lower, estimate.upper)
-        every = {**said, **more}
+        every = {**answers, **more}
         return {name: every[name] for name in self.plan.methods if name in every}
 
 
@@ -453,8 +453,12 @@ class TrialWork:
 
 def tasks_of(keys: Iterable[Key]) -> list[TrialTask]:
     """Groups of at most eight trials that share a split; the same keys make the same tasks."""
-    groups = [tuple(own) for _, own in groupby(keys, split_of)]
-    return [TrialTask(own[at : at + A_TASK]) for own in groups for at in range(0, len(own), A_TASK)]
+    groups = [tuple(group) for _, group in groupby(keys, split_of)]
+    return [
+        TrialTask(group[at : at + A_TASK])
+        for group in groups
+        for at in range(0, len(group), A_TASK)
+    ]
 
 
 _SAVE_EVERY = 20
@@ -510,15 +514,15 @@ def run_backtest(
     )
     cache = None if options.cache is None else Path(options.cache)
     cache = cache_folder() if options.cache == "auto" else cache
-    kept = _Kept(TrialStore(cache, "" if cache is None else work.fingerprint()), keys)
-    reused = len(kept.done)
+    ledger = _Kept(TrialStore(cache, "" if cache is None else work.fingerprint()), keys)
+    reused = len(ledger.done)
     if execution.engine == "local" and execution.folder is None:
-        _here(work, kept, execution.progress)
+        _here(work, ledger, execution.progress)
     else:
-        _in_tasks(work, kept, execution)
-    trials = tuple(t for key in keys if (t := kept.done[key]) is not None)
-    failed = [Skipped(one.family, one.why) for one in kept.failed.values()]
-    left_out = (*skipped, *failed, *kept.unfitted.values())
+        _in_tasks(work, ledger, execution)
+    trials = tuple(t for key in keys if (t := ledger.done[key]) is not None)
+    failed = [Skipped(failure.family, failure.why) for failure in ledger.failed.values()]
+    left_out = (*skipped, *failed, *ledger.unfitted.values())
     result = Backtest(
         {"rows": len(record)},
         tuple(families),
@@ -548,24 +552,24 @@ def _warnings(result: Backtest, rows: int, slow_repeats: int | None) -> Strings:
 
 
 def _usable_families(
-    record: Predictions, asked: Sequence[str] | None
+    record: Predictions, requested: Sequence[str] | None
 ) -> tuple[list[str], list[Skipped]]:
     """The families of simulated shifts, of those asked for or all, that a record can feed; and why others cannot."""
 
     def why_not(name: str) -> str | None:
-        made = create("simulation", name)
-        _ = [float(severity) for severity in made.severities]
-        why: str | None = made.why_not(record)
+        simulation = create("simulation", name)
+        _ = [float(severity) for severity in simulation.severities]
+        why: str | None = simulation.why_not(record)
         return why
 
     families, skipped = list[str](), list[Skipped]()
-    for name in dict.fromkeys(asked or names("simulation")):
+    for name in dict.fromkeys(requested or names("simulation")):
         why = guarded(name, find("simulation", name), partial(why_not, name))
         if why is None:
             families.append(name)
         else:
             skipped.append(Skipped(name, why.why if isinstance(why, Failed) else why))
-    if not asked:
+    if not requested:
         skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
     unable = {skip.method for skip in skipped}
     return [name for name in families if name not in unable], skipped
@@ -577,9 +581,9 @@ class _Kept:
     def __init__(self, store: TrialStore, keys: Sequence[Key]) -> None:
         self.store, self.keys = store, keys
         trials, unable = store.read()
-        wanted = set(keys)
+        requested = set(keys)
         self.done: dict[Key, Trial | None] = {
-            key: trial for key, trial in trials.items() if key in wanted
+            key: trial for key, trial in trials.items() if key in requested
         }
         self.unfitted = {s.method: s for s in unable}
         self.failed: dict[str, FailedFamily] = {}
@@ -596,45 +600,45 @@ class _Kept:
         if not mended and key not in self._cached:
             self._waiting.append((key, trial))
 
-    def save(self, least: int = 1) -> None:
+    def save(self, threshold: int = 1) -> None:
         """Put into the cache what waits for it, where so many trials do."""
-        if len(self._waiting) >= least:
+        if len(self._waiting) >= threshold:
             fresh = [s for name, s in self.unfitted.items() if name not in self._noted]
             self.store.append(self._waiting, fresh)
             self._noted |= {s.method for s in fresh}
             self._waiting.clear()
 
 
-def _here(work: TrialWork, kept: _Kept, progress: Progress | None) -> None:
-    left, before = [key for key in kept.keys if key not in kept.done], len(kept.done)
+def _here(work: TrialWork, ledger: _Kept, progress: Progress | None) -> None:
+    pending, before = [key for key in ledger.keys if key not in ledger.done], len(ledger.done)
     try:
-        for i, (key, trial) in enumerate(work.trials(left, kept.failed, kept.unfitted)):
-            kept.add(key, trial)
-            kept.save(_SAVE_EVERY)
+        for i, (key, trial) in enumerate(work.trials(pending, ledger.failed, ledger.unfitted)):
+            ledger.add(key, trial)
+            ledger.save(_SAVE_EVERY)
             if progress is not None:
-                progress(before + i + 1, len(kept.keys))
+                progress(before + i + 1, len(ledger.keys))
     finally:
-        kept.save()  # also where the run is interrupted: what was done is not done again
+        ledger.save()  # also where the run is interrupted: what was done is not done again
 
 
-def _in_tasks(work: TrialWork, kept: _Kept, execution: Execution) -> None:
+def _in_tasks(work: TrialWork, ledger: _Kept, execution: Execution) -> None:
     """The trials in tasks on an engine; a task is left out where the cache holds all of it."""
-    every = tasks_of(kept.keys)
-    tasks = [task for task in every if not all(key in kept.done for key in task.keys)]
-    before, total = len(kept.keys) - sum(len(task.keys) for task in tasks), len(kept.keys)
+    every = tasks_of(ledger.keys)
+    tasks = [task for task in every if not all(key in ledger.done for key in task.keys)]
+    before, total = len(ledger.keys) - sum(len(task.keys) for task in tasks), len(ledger.keys)
     if execution.folder is not None:
         execution.folder.tell(len(every) - len(tasks), len(every) - len(tasks))
     if not tasks:
         return
 
     def keep(result: Done) -> None:
-        for one in result["failed"]:
-            kept.failed.setdefault(one.family, one)
-        for one in result["unfitted"]:
-            kept.unfitted.setdefault(one.method, one)
+        for failure in result["failed"]:
+            ledger.failed.setdefault(failure.family, failure)
+        for failure in result["unfitted"]:
+            ledger.unfitted.setdefault(failure.method, failure)
         for key, trial in result["trials"]:
-            kept.add(key, trial)
-        kept.save()
+            ledger.add(key, trial)
+        ledger.save()
 
     first = True
 

@@ -66,10 +66,10 @@ class Calibrator(ABC):
         content_keys(record)  # of the rows as they came, whose last digits no calibrator touched
         if not self._is_foreign:
             return self._calibrate(record)
-        made: Predictions = answer(
+        calibrated: Predictions = answer(
             self, lambda: self._calibrate(record), partial(_check, rows=record.rows)
         )
-        return made
+        return calibrated
 
     def held_out(self, record: Predictions, fold: Array, seed: int = 0) -> Array | None:
         """Probabilities of every row by the calibrator fitted on the other folds, of a record whose rows are all
@@ -140,10 +140,10 @@ def choose_calibrator(
         return Choice(
             None, f"{labelled.rows} labelled reference rows are too few to calibrate on", {}
         )
-    most = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
+    limit = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
     sample = labelled
-    if labelled.rows > most:
-        sample = labelled.take(content_sample(labelled, most, seed))
+    if labelled.rows > limit:
+        sample = labelled.take(content_sample(labelled, limit, seed))
     assert sample.probabilities is not None
     assert sample.label is not None
     fold = content_folds(sample, seed)
@@ -153,10 +153,10 @@ def choose_calibrator(
     for name in candidates:
         with suppress(NotApplicable):
             tried[name] = create("calibrator", name)
-            made = tried[name].held_out(sample, fold, seed)
-            if made is None:
+            calibrated = tried[name].held_out(sample, fold, seed)
+            if calibrated is None:
                 continue
-            after = brier(made.astype(np.float64, copy=False), sample.label)
+            after = brier(calibrated.astype(np.float64, copy=False), sample.label)
             scores[name] = float(after.mean())
             gains[name] = (
                 float((raw - after).mean()),

@@ -92,20 +92,22 @@ class BinnedMap:
         hits = np.zeros(len(rows))
         hits[block] = self.rate.ravel()
         smooth = (hits * rows + 0.5) / (rows + 1)
-        shares = (np.bincount(block, weights=one.ravel(), minlength=len(rows)) for one in weights)
+        shares = (
+            np.bincount(block, weights=weight.ravel(), minlength=len(rows)) for weight in weights
+        )
         return np.array(
             [np.sum(np.square(w) * smooth * (1 - smooth) / np.maximum(rows, 1)) for w in shares]
         )
 
-    def redraw(self, rng: np.random.Generator, many: int) -> Array:
+    def redraw(self, rng: np.random.Generator, replicates: int) -> Array:
         """The rates as other references of the same size might have given them, shape (replicate, class, bin)."""
         if self.form == "raw":
-            return np.broadcast_to(self.rate, (many, *self.rate.shape))
+            return np.broadcast_to(self.rate, (replicates, *self.rate.shape))
         rate = np.zeros(len(self.block_rows))
         rate[self.block.ravel()] = self.rate.ravel()
         hits = rate * self.block_rows
-        drawn = rng.beta(hits + 0.5, self.block_rows - hits + 0.5, size=(many, len(hits)))
-        return drawn[:, self.block]
+        redrawn = rng.beta(hits + 0.5, self.block_rows - hits + 0.5, size=(replicates, len(hits)))
+        return redrawn[:, self.block]
 
 
 def nearest(full: Array, width: int) -> Array:
@@ -122,18 +124,18 @@ def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
     and compared as products, so that the blocks of whole numbers are exact.
     """
     first: list[int] = []
-    many: list[float] = []
+    weights: list[float] = []
     right: list[float] = []
     pairs = zip(rows.astype(float).tolist(), hits.astype(float).tolist(), strict=True)
     for start, (rows_here, hits_here) in enumerate(pairs):
-        while many and right[-1] * rows_here >= hits_here * many[-1]:
-            rows_here += many.pop()
+        while weights and right[-1] * rows_here >= hits_here * weights[-1]:
+            rows_here += weights.pop()
             hits_here += right.pop()
             start = first.pop()
         first.append(start)
-        many.append(rows_here)
+        weights.append(rows_here)
         right.append(hits_here)
-    return np.array(first, dtype=np.int64), np.array(many), np.array(right)
+    return np.array(first, dtype=np.int64), np.array(weights), np.array(right)
 
 
 def _isotonic(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
@@ -161,8 +163,8 @@ def _make(rows: Array, hits: Array, form: Form, pooled: BinnedMap | None = None)
         return pooled
     rates, blocks, sizes = pooled.rate.copy(), pooled.block.copy(), [pooled.block_rows]
     for k in np.flatnonzero(rows.sum(axis=1) >= _ENOUGH_ROWS):
-        rates[k], own, own_rows = _isotonic(rows[k], hits[k])
-        blocks[k] = own + sum(len(s) for s in sizes)
+        rates[k], class_block, own_rows = _isotonic(rows[k], hits[k])
+        blocks[k] = class_block + sum(len(s) for s in sizes)
         sizes.append(own_rows)
     return BinnedMap(rates, blocks, np.concatenate(sizes), form, {})
 
@@ -216,8 +218,8 @@ def fit_map(
                     trained = _make(rows - held_rows, hits - held_hits, form, trained)
                     scores[form] += _brier(held_rows, held_hits, trained.rate) / (total * dealings)
     best = min(scores, key=lambda form: scores[form])
-    made = _make(rows, hits, best)
-    return BinnedMap(made.rate, made.block, made.block_rows, best, dict(scores))
+    fitted = _make(rows, hits, best)
+    return BinnedMap(fitted.rate, fitted.block, fitted.block_rows, best, dict(scores))
 
 
 BLOCK = 10  # rows of a block: more would tie samples that the score can tell apart
@@ -241,18 +243,20 @@ class BlockRates:
         """The rates, shape (class, bin)."""
         return (self.hits / np.maximum(self.rows, 1))[self.block]
 
-    def redraw(self, many: int, rng: np.random.Generator) -> Array:
+    def redraw(self, replicates: int, rng: np.random.Generator) -> Array:
         """The rates as other samples of the same size might have given them, shape (replicate, class, bin)."""
-        hits = rng.poisson(self.hits, (many, len(self.hits))).astype(np.float64)
-        drawn = hits + rng.poisson(self.rows - self.hits, hits.shape)
+        hits = rng.poisson(self.hits, (replicates, len(self.hits))).astype(np.float64)
+        redrawn_rows = hits + rng.poisson(self.rows - self.hits, hits.shape)
         rate = np.where(
-            drawn > 0, hits / np.maximum(drawn, 1), self.hits / np.maximum(self.rows, 1)
+            redrawn_rows > 0,
+            hits / np.maximum(redrawn_rows, 1),
+            self.hits / np.maximum(self.rows, 1),
         )
         all_rows = np.maximum(np.bincount(self.group, weights=self.rows), 1)
         all_hits = np.bincount(self.group, weights=self.hits)
         # of fewer than five of a kind as many again as an equal sample might hold (Poisson, of an exponential mean 1)
         for seen, event in ((all_rows - all_hits, 0.0), (all_hits, 1.0)):
-            unseen = rng.poisson(rng.exponential(size=(many, len(seen)))) * (seen < _UNSEEN)
+            unseen = rng.poisson(rng.exponential(size=(replicates, len(seen)))) * (seen < _UNSEEN)
             share = np.minimum(unseen / all_rows, 1)[:, self.group]
             rate += share * (event - rate)
         return rate[:, self.block]
@@ -272,12 +276,14 @@ def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates
     """Rates from counts (class, bin); a class of fewer than 5 rows, or ``least_hits`` hits, takes those of all
     together.
     """
-    own = np.flatnonzero((rows.sum(axis=1) >= _ENOUGH_FOR_RATES) & (hits.sum(axis=1) >= least_hits))
+    enough = np.flatnonzero(
+        (rows.sum(axis=1) >= _ENOUGH_FOR_RATES) & (hits.sum(axis=1) >= least_hits)
+    )
     pooled = _blocks(rows.sum(axis=0))
     block = np.tile(pooled, (len(rows), 1))
     sizes = [int(pooled.max()) + 1]
     counted = [(pooled, rows.sum(axis=0), hits.sum(axis=0))]
-    for k in own:
+    for k in enough:
         mine = _blocks(rows[k])
         counted.append((mine, rows[k], hits[k]))
         block[k] = mine + sum(sizes)

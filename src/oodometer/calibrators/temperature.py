@@ -39,7 +39,7 @@ def fit_temperature(logits: Array, label: Array) -> float:
     3.64
     """
     shifted = logits - logits.max(axis=1, keepdims=True)
-    own = float(shifted[np.arange(len(label)), label].mean(dtype=np.float64))
+    mean_logit = float(shifted[np.arange(len(label)), label].mean(dtype=np.float64))
     low, high = (float(np.exp(-edge)) for edge in reversed(_RANGE))
     scale = 1.0
     for _ in range(
@@ -49,7 +49,7 @@ def fit_temperature(logits: Array, label: Array) -> float:
         weights /= weights.sum(axis=1, keepdims=True)
         weighted = weights * shifted
         mean = weighted.sum(axis=1)
-        slope = own - float(mean.mean(dtype=np.float64))
+        slope = mean_logit - float(mean.mean(dtype=np.float64))
         curvature = float(np.mean((weighted * shifted).sum(axis=1) - mean**2, dtype=np.float64))
         low, high = (scale, high) if slope > 0 else (low, scale)
         step = scale + slope / curvature if curvature > 0 else -1.0
@@ -83,14 +83,14 @@ class Temperature(Calibrator):
         assert reference.label is not None
         self._learn(*_given(reference), reference.label)
 
-    def _learn(self, given: Array, are_logits: bool, label: Array) -> None:
+    def _learn(self, outputs: Array, are_logits: bool, label: Array) -> None:
         if not are_logits:
-            floor = float(np.min(given, where=given > 0, initial=_FLOOR_IN_FIT))
-            given = np.log(np.maximum(given, given.dtype.type(floor)))
-        self.temperature = fit_temperature(given, label)
+            floor = float(np.min(outputs, where=outputs > 0, initial=_FLOOR_IN_FIT))
+            outputs = np.log(np.maximum(outputs, outputs.dtype.type(floor)))
+        self.temperature = fit_temperature(outputs, label)
 
-    def _apply(self, given: Array, are_logits: bool) -> Array:
-        logs = given if are_logits else np.log(np.maximum(given, np.finfo(given.dtype).tiny))
+    def _apply(self, outputs: Array, are_logits: bool) -> Array:
+        logs = outputs if are_logits else np.log(np.maximum(outputs, np.finfo(outputs.dtype).tiny))
         scaled = logs * logs.dtype.type(1 / self.temperature)
         if are_logits:
             scaled -= scaled.max(axis=1, keepdims=True)
@@ -114,15 +114,15 @@ class Temperature(Calibrator):
 
     def held_out(self, record: Predictions, fold: Array, seed: int = 0) -> Array | None:
         """As of every calibrator, without a record for each fold."""
-        (given, are_logits), label, out = _given(record), record.label, None
+        (outputs, are_logits), label, out = _given(record), record.label, None
         fitted = copy(self)
         fitted.seed = seed
         for f in range(FOLDS):
             test = fold == f
             if label is None or not test.any() or test.all():
                 return None
-            fitted._learn(given[~test], are_logits, label[~test])
-            made = fitted._apply(given[test], are_logits)
-            out = np.empty(given.shape, made.dtype) if out is None else out
-            out[test] = made
+            fitted._learn(outputs[~test], are_logits, label[~test])
+            calibrated = fitted._apply(outputs[test], are_logits)
+            out = np.empty(outputs.shape, calibrated.dtype) if out is None else out
+            out[test] = calibrated
         return out

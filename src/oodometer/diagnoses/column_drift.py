@@ -32,13 +32,15 @@ def columns_finding(
     """
     odd: list[str] = []
     pairs = {"feature": features, "probability": probabilities}
-    for what, (here, there) in ((name, pair) for name, pair in pairs.items() if pair is not None):
-        low, high = here.min(axis=0), here.max(axis=0)
-        constant = (there.min(axis=0) == there.max(axis=0)) & (low < high) & (len(there) > 1)
-        outside = ((there < low) | (there > high)).mean(axis=0)
+    for what, (reference, target) in (
+        (name, pair) for name, pair in pairs.items() if pair is not None
+    ):
+        low, high = reference.min(axis=0), reference.max(axis=0)
+        constant = (target.min(axis=0) == target.max(axis=0)) & (low < high) & (len(target) > 1)
+        outside = ((target < low) | (target > high)).mean(axis=0)
         for k in np.flatnonzero(constant):
             odd.append(
-                _constant(columns if what == "feature" else (), what, int(k), float(there[0, k]))
+                _constant(columns if what == "feature" else (), what, int(k), float(target[0, k]))
             )
         if what == "feature":
             for k in np.flatnonzero((outside > _FAR) & ~constant):
@@ -202,14 +204,24 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         if not self._figures or not state["rows"] or not self._here["rows"]:
             return ()
         ends = np.cumsum([f.size for f in self._figures])[:-1]
-        here, there = (np.split(side["counts"], ends) for side in (self._here, state))
+        reference_counts, target_counts = (
+            np.split(side["counts"], ends) for side in (self._here, state)
+        )
         by_column: dict[str, list[tuple[float, int]]] = {}
         for i, figure in enumerate(self._figures):
-            by_column.setdefault(figure.column.name, []).append((homogeneity(here[i], there[i]), i))
-        best = {name: min(some) for name, some in by_column.items()}
+            by_column.setdefault(figure.column.name, []).append(
+                (homogeneity(reference_counts[i], target_counts[i]), i)
+            )
+        best = {name: min(candidates) for name, candidates in by_column.items()}
         adjusted = holm([min(1.0, p * len(by_column[name])) for name, (p, _) in best.items()])
         changes = [
-            self._change(i, here[i], there[i], p, (self._here["sums"][i], state["sums"][i]))
+            self._change(
+                i,
+                reference_counts[i],
+                target_counts[i],
+                p,
+                (self._here["sums"][i], state["sums"][i]),
+            )
             for p, (_, i) in zip(adjusted, best.values(), strict=True)
         ]
 
@@ -224,35 +236,50 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         return tuple(sorted(changes, key=rank))
 
     def _change(
-        self, i: int, here: Array, there: Array, p_value: float, sums: tuple[float, float]
+        self,
+        i: int,
+        reference_counts: Array,
+        target_counts: Array,
+        p_value: float,
+        sums: tuple[float, float],
     ) -> ColumnChange:
         figure, user = self._figures[i], self._figures[i].column
-        p, q = here / here.sum(), there / there.sum()
-        full = (here + there) > 0  # the stability index adds half a row to cells that hold any
-        a, b = ((side[full] + 0.5) / (side[full] + 0.5).sum() for side in (here, there))
+        p, q = reference_counts / reference_counts.sum(), target_counts / target_counts.sum()
+        full = (
+            reference_counts + target_counts
+        ) > 0  # the stability index adds half a row to cells that hold any
+        a, b = (
+            (side[full] + 0.5) / (side[full] + 0.5).sum()
+            for side in (reference_counts, target_counts)
+        )
         missing = (float(p[-1]), float(q[-1])) if user.encoded else (0.0, 0.0)
         unseen = (float(p[-2]), float(q[-2]))
         if figure.edges is not None:
             unseen = (float(p[0] + p[-2]), float(q[0] + q[-2]))
         figures = _distance(p, q), float((b - a) @ np.log(b / a)), p_value, bool(p_value < _LEVEL)
-        explains, says = self._explained(i, here, there), _says(figure, here, there, sums)
+        explains, says = (
+            self._explained(i, reference_counts, target_counts),
+            _says(figure, reference_counts, target_counts, sums),
+        )
         return ColumnChange(user.name, user.kind, *figures, explains, says, missing, unseen)
 
-    def _explained(self, i: int, here: Array, there: Array) -> Interval | None:
+    def _explained(self, i: int, reference_counts: Array, target_counts: Array) -> Interval | None:
         """What post-stratification by this column alone does to the reference's accuracy."""
         if not self._hits:
             return None
-        p, q = here / here.sum(), there / there.sum()
-        overall = float(self._hits[i].sum() / here.sum())
+        p, q = reference_counts / reference_counts.sum(), target_counts / target_counts.sum()
+        overall = float(self._hits[i].sum() / reference_counts.sum())
         accuracy = (self._hits[i] + overall) / (
-            here + 1
+            reference_counts + 1
         )  # one row's weight to the whole: no cell is certain
         if self._figures[i].edges is not None:  # beyond the reference as at its end
-            accuracy[0] = accuracy[1] if not here[0] else accuracy[0]
-            accuracy[-2] = accuracy[-3] if not here[-2] else accuracy[-2]
+            accuracy[0] = accuracy[1] if not reference_counts[0] else accuracy[0]
+            accuracy[-2] = accuracy[-3] if not reference_counts[-2] else accuracy[-2]
         value = float((q - p) @ accuracy)
-        variance = float(np.square(q - p) @ (accuracy * (1 - accuracy) / np.maximum(here, 1)))
-        for shares, rows in ((p, here.sum()), (q, there.sum())):
+        variance = float(
+            np.square(q - p) @ (accuracy * (1 - accuracy) / np.maximum(reference_counts, 1))
+        )
+        for shares, rows in ((p, reference_counts.sum()), (q, target_counts.sum())):
             variance += float(shares @ np.square(accuracy) - (shares @ accuracy) ** 2) / rows
         half = (
             NormalDist().inv_cdf(1 - (1 - self.level) / 2 / len(self.columns))
@@ -303,16 +330,18 @@ def _distance(p: Array, q: Array) -> float:
     return float(max((divergence(p) + divergence(q)) / 2, 0.0) ** 0.5)
 
 
-def _says(figure: _Figure, here: Array, there: Array, sums: tuple[float, float]) -> str:
+def _says(
+    figure: _Figure, reference_counts: Array, target_counts: Array, sums: tuple[float, float]
+) -> str:
     """What moved, in the units of the file."""
     user = figure.column
-    p, q = here / here.sum(), there / there.sum()
+    p, q = reference_counts / reference_counts.sum(), target_counts / target_counts.sum()
     if figure.edges is None:
         labels = [*user.labels, "other", "missing"]
-        most = int(np.argmax(np.abs(q - p)))
-        parts = [shares_text(labels[most], float(p[most]), float(q[most]))]
+        largest = int(np.argmax(np.abs(q - p)))
+        parts = [shares_text(labels[largest], float(p[largest]), float(q[largest]))]
     else:
-        parts = [_number_says(figure, figure.edges, sums, (here, there))]
+        parts = [_number_says(figure, figure.edges, sums, (reference_counts, target_counts))]
         outside = float(q[0] + q[-2]) - float(p[0] + p[-2])
         if outside > _WORTH_SAYING:
             parts.append(f"{percent(outside, 0)} beyond the reference's range")
@@ -330,7 +359,7 @@ def _number_says(
     rows_of = [counts[:-1].sum() if user.encoded else counts.sum() for counts in sides]
     means = [total / max(rows, 1) for total, rows in zip(sums, rows_of, strict=True)]
 
-    def shown(value: float) -> str:
+    def in_units(value: float) -> str:
         plain = value * user.scale[k] + user.center[k]
         return _number(float(np.expm1(plain)) if what in ("characters: ", "words: ") else plain)
 
@@ -338,16 +367,18 @@ def _number_says(
         float(edges[-2] - edges[1]) / 2.5
     )  # eight tenths of the rows lie between: 2.5 deviations if normal
     shares = [counts[1:-2] / max(counts.sum(), 1) for counts in sides]
-    most = int(np.argmax(np.abs(shares[1] - shares[0])))
-    change = float(shares[1][most] - shares[0][most])
+    largest = int(np.argmax(np.abs(shares[1] - shares[0])))
+    change = float(shares[1][largest] - shares[0][largest])
     if (
         len(edges) > _FEWEST_EDGES
         and abs(means[1] - means[0]) < _STILL * spread
         and abs(change) > _WORTH_SAYING
     ):
-        stretch = f"{what}{shown(float(edges[most]))} to {shown(float(edges[most + 1]))}:"
-        return shares_text(stretch, float(shares[0][most]), float(shares[1][most]))
-    return f"{what}mean {shown(means[0])} -> {shown(means[1])}"
+        stretch = (
+            f"{what}{in_units(float(edges[largest]))} to {in_units(float(edges[largest + 1]))}:"
+        )
+        return shares_text(stretch, float(shares[0][largest]), float(shares[1][largest]))
+    return f"{what}mean {in_units(means[0])} -> {in_units(means[1])}"
 
 
 def _number(value: float) -> str:
@@ -355,9 +386,9 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value if abs(value) > 1e-300 else 0.0:.4g}"
 
 
-def homogeneity(here: Array, there: Array) -> float:
+def homogeneity(reference: Array, target: Array) -> float:
     """p-value of the G test that both sides fall into cells alike, joined until 5 rows are expected in each."""
-    small, large = (here, there) if here.sum() < there.sum() else (there, here)
+    small, large = (reference, target) if reference.sum() < target.sum() else (target, reference)
     both, group = small + large, np.zeros(len(small), dtype=np.intp)
     now, mass = 0, 0.0
     for cell in np.argsort(both, kind="stable"):

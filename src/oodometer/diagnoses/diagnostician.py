@@ -85,15 +85,15 @@ def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed
     if float(harder @ rate) > goal + _DROP / 2:
         return 0.0
     rng = np.random.default_rng([seed, 0x9C])
-    drawn = rng.multinomial(rows, harder, size=_DRAWS)
-    given = conditionals(label_counts)
+    redrawn = rng.multinomial(rows, harder, size=_DRAWS)
+    likelihood = conditionals(label_counts)
     # the statistic of the null distribution itself: sparse cells one by one would look like a misfit of their own
     fitted = np.empty(_DRAWS)
-    for i, counts in enumerate(drawn.astype(np.float64)):
+    for i, counts in enumerate(redrawn.astype(np.float64)):
         prior = fit_prior(
-            given, counts[None], label_counts.prior[None], tolerance=1e-5, most_cycles=40
+            likelihood, counts[None], label_counts.prior[None], tolerance=1e-5, most_cycles=40
         )
-        fitted[i] = pooled_statistic(label_counts, counts[None], rows * given.mix(prior))[0]
+        fitted[i] = pooled_statistic(label_counts, counts[None], rows * likelihood.mix(prior))[0]
     return float(np.mean(fitted > quantiles(null, [1 - _LEVEL])[0]))
 
 
@@ -157,11 +157,11 @@ def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) ->
 
 
 def change_of_mean(
-    name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str
+    name: str, reference: tuple[float, float, int], target: tuple[float, float, int], what: str
 ) -> Finding:
     """z test of the mean of a score; each side is (sum, sum of squares, rows)."""
     means, variances = [], []
-    for total, squares, rows in (here, there):
+    for total, squares, rows in (reference, target):
         mean = total / rows
         means.append(mean)
         variances.append((max(squares / rows - mean * mean, 0.0) * rows + 1) / (rows + 1) / rows)
@@ -194,10 +194,10 @@ def alarm_finding(
     if agreement is not None and (agreement.p_value or 0.0) < _ALARM_LEVEL:
         gap = agreement.details["reference"] - agreement.details["target"] - fall
         reason = f"models agree less by {percent(gap + fall)}"
-    apart = overlap is not None and bool(overlap.refutes)
-    if apart and gap < _LEAST_GAP and fall < _LEAST_GAP:
+    is_unlike = overlap is not None and bool(overlap.refutes)
+    if is_unlike and gap < _LEAST_GAP and fall < _LEAST_GAP:
         reason = "the inputs are new to the model"
-    alarmed = gap >= _LEAST_GAP or (apart and fall < _LEAST_GAP)
+    alarmed = gap >= _LEAST_GAP or (is_unlike and fall < _LEAST_GAP)
     if not alarmed:
         return Finding("confidence alarm", "confidence moves as the other signs do", float(gap))
     says = f"{reason}, yet confidence fell by {percent(max(fall, 0.0))} only: it does not react to the shift"
@@ -318,20 +318,20 @@ class Diagnostician(Method[Sums, Diagnosis]):
             ("confidence", "mean confidence"),
             ("agreement", "the agreement of models"),
         ):
-            here, there = self._here[name], state[name]
-            if here[2] and there[2]:
-                findings[name] = change_of_mean(name, tuple(here), tuple(there), what)
+            reference, target = self._here[name], state[name]
+            if reference[2] and target[2]:
+                findings[name] = change_of_mean(name, tuple(reference), tuple(target), what)
         return findings
 
     def _columns(self, sample: RowSample) -> Finding | None:
         """What is odd about the columns of features and probabilities that both sides have."""
-        here, there = self._here["sample"].arrays, sample.arrays
+        reference, target = self._here["sample"].arrays, sample.arrays
 
         def both(name: str) -> tuple[Array, Array] | None:
-            alike = name in here and name in there and len(there[name])
-            if not alike or here[name].shape[1:] != there[name].shape[1:]:
+            alike = name in reference and name in target and len(target[name])
+            if not alike or reference[name].shape[1:] != target[name].shape[1:]:
                 return None
-            return here[name], there[name]
+            return reference[name], target[name]
 
         columns = () if self._drift is None else self._drift.columns
         return columns_finding(both("features"), both("probabilities"), columns)
@@ -406,11 +406,11 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
     rows = len(comparison.weights)
     share = comparison.effective_rows / rows
     moved = comparison.p_value < _OVERLAP_LEVEL
-    apart = moved and (
+    is_unlike = moved and (
         comparison.covered < _LEAST_COVERED or (by_features and share < _LEAST_SHARE)
     )
     seen = "features" if by_features else "probabilities"
-    if apart:
+    if is_unlike:
         says = (
             f"target rows are unlike the reference's by their {seen} (AUC {comparison.auc:.2f}): re-weighted to match, "
             f"{rows} reference rows count as {comparison.effective_rows:.0f}, too few to stand for the target"
@@ -419,8 +419,8 @@ def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:
         says = f"target rows differ by their {seen} (AUC {comparison.auc:.2f}), within what the reference holds"
     else:
         says = f"no classifier tells target from reference by their {seen}"
-    trusted = moved and not apart and by_features
-    supports, refutes = (asking_for("P(y | x)") if holds else () for holds in (trusted, apart))
+    trusted = moved and not is_unlike and by_features
+    supports, refutes = (asking_for("P(y | x)") if holds else () for holds in (trusted, is_unlike))
     strength: Strength = "strong" if moved else "none"
     details: Json = {
         "effective_rows": comparison.effective_rows,

@@ -59,15 +59,15 @@ def _of_job(session: Session, job: str) -> list[LabelledPart]:
         if key in out or (newest not in results and len(results) >= _MOST_RUNS):
             continue
         if newest not in results:
-            kept = session.rows(
+            stored = session.rows(
                 "SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", newest
             )
-            results[newest] = json.loads(kept[0][0])
-        made = _told(
+            results[newest] = json.loads(stored[0][0])
+        labelled = _told(
             results[newest], kind, str(name if kind == "chunk" else target), begins, int(first)
         )
-        if made is not None:
-            out[key] = made
+        if labelled is not None:
+            out[key] = labelled
     return list(out.values())
 
 
@@ -75,17 +75,17 @@ def _told(
     result: Plain, kind: str, name: str, begins: str | None, first: int
 ) -> LabelledPart | None:
     """The part of that name in the result of a run; None where its labels told of themselves alone."""
-    said: Plain
+    entry: Plain
     if kind == "chunk":
-        said = next((one for one in result["chunks"] if one["name"] == name), {})
-        signs, truth, rows = said.get("signs"), said.get("truth"), said.get("rows")
+        entry = next((record for record in result["chunks"] if record["name"] == name), {})
+        signs, truth, rows = entry.get("signs"), entry.get("truth"), entry.get("rows")
     else:
-        said, target = result, result["target"]
+        entry, target = result, result["target"]
         signs = inside(result, "diagnosis", "signs")
         truth = target.get("accuracy")
         rows = target.get("rows")
     reference = result["reference"]
-    if not truth or not rows or "fell_without_labels" not in said or not reference.get("accuracy"):
+    if not truth or not rows or "fell_without_labels" not in entry or not reference.get("accuracy"):
         return None
     half = (truth["upper"] - truth["lower"]) / 2 / normal_quantile(float(result["level"]))
     return LabelledPart(
@@ -95,8 +95,8 @@ def _told(
         first=first,
         rows=int(rows),
         truth=float(truth["value"]),
-        error=half if "headline_without_labels" in said else 0.0,  # else every row has a label
-        estimates={one["method"]: float(one["value"]) for one in said["estimates"]},
+        error=half if "headline_without_labels" in entry else 0.0,  # else every row has a label
+        estimates={record["method"]: float(record["value"]) for record in entry["estimates"]},
         moved=inside(signs, "moved"),
         source=float(reference["accuracy"]),
         reference_rows=int(reference["rows"]),

@@ -96,14 +96,14 @@ class PostgresStore(Store):
     def _time_limits(self) -> dict[str, int]:
         """How long to wait, where the address does not say it."""
         limits = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
-        asked = parse_qs(urlsplit(self._address).query)
-        return {name: limit for name, limit in limits.items() if name not in asked}
+        in_address = parse_qs(urlsplit(self._address).query)
+        return {name: limit for name, limit in limits.items() if name not in in_address}
 
     def _misread(self) -> UsageError:
-        shown = re.sub(r"://([^:/?@\s]*).*", r"://\1:***", self._address, flags=re.DOTALL)
+        address = re.sub(r"://([^:/?@\s]*).*", r"://\1:***", self._address, flags=re.DOTALL)
         return UsageError(
-            f"the store: expected an address such as postgresql://user@host:5432/database, got {shown}; signs such as "
-            "@, /, ?, # and % in a name or password are written %40, %2F, %3F, %23 and %25"
+            f"the store: expected an address such as postgresql://user@host:5432/database, got {address}; signs "
+            "such as @, /, ?, # and % in a name or password are written %40, %2F, %3F, %23 and %25"
         )
 
     def _told(self, psycopg: Any, error: Any) -> InputError:

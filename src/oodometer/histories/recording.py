@@ -175,7 +175,7 @@ def _parts(estimation: Estimation) -> Iterator[Json]:
     if isinstance(truth, Mapping):
         exact = Interval(truth["value"], truth["lower"], truth["upper"], estimation.level, "exact")
     rows = int(estimation.target.get("rows") or 0)
-    whole = Part(
+    target_part = Part(
         {"name": "target"},
         rows,
         estimation.headline,
@@ -186,7 +186,7 @@ def _parts(estimation: Estimation) -> Iterator[Json]:
         estimation.metrics,
     )
     for kind, parts in (
-        ("target", (whole,)),
+        ("target", (target_part,)),
         ("chunk", estimation.chunks),
         ("slice", estimation.slices),
     ):
@@ -346,9 +346,9 @@ def open_store(address: Any, argv: str | None = None) -> Store:
     ):  # as other libraries write it: sqlite:///relative, sqlite:////absolute
         text = rest.removeprefix("/")
     elif sign:
-        shown = without_passwords(text, word=True)
+        redacted = without_passwords(text, word=True)
         raise UsageError(
-            f"the store: expected the path of a file or postgresql://user@host/database, got {shown}"
+            f"the store: expected the path of a file or postgresql://user@host/database, got {redacted}"
         )
     from .sqlite import SqliteStore
 
@@ -427,9 +427,9 @@ def _rows(session: Session, columns: str, rest: str, *values: Cell) -> list[Json
     """Rows of a table as mappings, names of columns without their table."""
     names = columns.split(", ")
     cells = [f"CAST({name} AS TEXT)" if name == "p.options" else name for name in names]
-    found = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
+    records = session.rows(f"SELECT {', '.join(cells)} FROM {rest}", *values)
     bare = [name.removeprefix("p.") for name in names]
-    return [dict(zip(bare, row, strict=True)) for row in found]
+    return [dict(zip(bare, row, strict=True)) for row in records]
 
 
 def _job(session: Session, name: str, last: int | None) -> Job:

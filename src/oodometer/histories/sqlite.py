@@ -100,12 +100,13 @@ class SqliteStore(Store):
 
     def check_foreign(self, session: Session) -> None:
         """A file of another program's tables is no place for ours: its path was mistyped."""
-        other = session.rows(
+        foreign_tables = session.rows(
             "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 1"
         )
-        if other:
+        if foreign_tables:
             raise self._error(
-                f"a database of another program (table {other[0][0]})", "choose another path"
+                f"a database of another program (table {foreign_tables[0][0]})",
+                "choose another path",
             )
 
     def check_whole(self, session: Session, every_page: bool = False) -> None:

@@ -166,9 +166,9 @@ def _steps(parts: Table) -> tuple[Step, ...]:
             with suppress(ValueError):
                 start = datetime.fromisoformat(row["start"])
                 time = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
-        made = steps.get(name) or Step(len(steps), name, time, {"chunk.rows": float(row["rows"])})
-        numbers = {**made.numbers, **_ends(row, f"chunk.{row['metric']}")}
-        steps[name] = Step(made.number, name, made.time, numbers)
+        step = steps.get(name) or Step(len(steps), name, time, {"chunk.rows": float(row["rows"])})
+        numbers = {**step.numbers, **_ends(row, f"chunk.{row['metric']}")}
+        steps[name] = Step(step.number, name, step.time, numbers)
     return tuple(steps.values())
 
 

@@ -27,8 +27,8 @@ def log(
         raise MissingExtraError("logging to Weights & Biases", "wandb", extra="wandb") from error
     entries = entries_of(result, page)
     into = run if run is not None else wandb.run
-    own = into is None
-    if own:
+    starts_run = into is None
+    if starts_run:
         into = wandb.init(**{"job_type": f"oodometer {entries.command}", **init})
     try:
         into.config.update({f"{prefix}oodometer": dict(entries.options)}, allow_val_change=True)
@@ -44,11 +44,11 @@ def log(
         columns = list(entries.table.columns)
         cells = [[_cell(row.get(name)) for name in columns] for row in entries.table.rows]
         html = next(text for name, text in entries.files.items() if name.endswith(".html"))
-        shown = {
+        media = {
             f"{prefix}oodometer.table": wandb.Table(columns=columns, data=cells),
             f"{prefix}oodometer.page": wandb.Html(html, inject=False),
         }
-        into.log(shown)
+        into.log(media)
         into.summary.update({prefix + name: value for name, value in entries.numbers.items()})
         name = re.sub(
             r"[^\w.-]", "-", f"{prefix}oodometer-{entries.command}-{into.id}", flags=re.ASCII
@@ -60,7 +60,7 @@ def log(
         into.log_artifact(artifact)
         return str(into.id)
     finally:
-        if own:
+        if starts_run:
             into.finish()
 
 

@@ -26,9 +26,9 @@ def tally(
     """
     last = 1 if verdicts is None else 2
     out = np.zeros((of, width, last), dtype=np.int64)
-    for name, values, most in (("bins", bins, width), ("kinds", kinds, of)):
-        if values is not None and len(values) and not (values.min() >= 0 and values.max() < most):
-            raise ValueError(f"{name}: expected numbers from 0 to {most - 1}")
+    for name, values, limit in (("bins", bins, width), ("kinds", kinds, of)):
+        if values is not None and len(values) and not (values.min() >= 0 and values.max() < limit):
+            raise ValueError(f"{name}: expected numbers from 0 to {limit - 1}")
     flat = out.reshape(-1)
     step = max(
         _ROWS_AT_A_TIME, flat.size
@@ -50,29 +50,29 @@ def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple
     and kinds have shape (sample,), thresholds (few) and both results (threshold, kind); without ``kinds`` all are of
     the only one. `ValueError` for a kind that is none.
     """
-    many, of = thresholds.shape
+    threshold_count, of = thresholds.shape
     if kinds is None:
         counted = [
             (np.count_nonzero(scores >= threshold), np.count_nonzero(scores == threshold))
             for threshold in thresholds[:, 0]
         ]
-        both = np.array(counted, dtype=np.int64).reshape(many, 2, 1)
+        both = np.array(counted, dtype=np.int64).reshape(threshold_count, 2, 1)
         return both[:, 0], both[:, 1]
     if len(kinds) and not (kinds.min() >= 0 and kinds.max() < of):
         raise ValueError(f"kinds: expected numbers from 0 to {of - 1}")
     # which thresholds a score reaches is one number, so that one count does for all of them
-    code = np.left_shift(kinds, many, dtype=np.intp)
-    tied = np.zeros((many, of), dtype=np.int64)
+    code = np.left_shift(kinds, threshold_count, dtype=np.intp)
+    tied = np.zeros((threshold_count, of), dtype=np.int64)
     for bit, line in enumerate(thresholds):
-        own = np.take(line, kinds)
-        code += np.left_shift(scores >= own, bit, dtype=np.intp)
-        equal = scores == own
+        cut = np.take(line, kinds)
+        code += np.left_shift(scores >= cut, bit, dtype=np.intp)
+        equal = scores == cut
         if equal.any():
             tied[bit] = np.bincount(kinds[equal], minlength=of)
-    counts = np.bincount(code, minlength=of << many).reshape(of, *[2] * many)
-    axes = range(many, 0, -1)  # the first threshold is the lowest bit, the last axis
+    counts = np.bincount(code, minlength=of << threshold_count).reshape(of, *[2] * threshold_count)
+    axes = range(threshold_count, 0, -1)  # the first threshold is the lowest bit, the last axis
     reached = [counts.take(1, axis).reshape(of, -1).sum(axis=1) for axis in axes]
-    return np.array(reached, dtype=np.int64).reshape(many, of), tied
+    return np.array(reached, dtype=np.int64).reshape(threshold_count, of), tied
 
 
 def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins: int) -> Array:
@@ -83,10 +83,10 @@ def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, bins
     """
     if passes is None:
         columns = codes.shape[1]
-        there = codes if len(rows) == len(codes) else codes[rows]
-        if there.size and not (there.min() >= 0 and there.max() < bins):
+        row_codes = codes if len(rows) == len(codes) else codes[rows]
+        if row_codes.size and not (row_codes.min() >= 0 and row_codes.max() < bins):
             raise ValueError(f"codes: expected numbers below {bins}")
-        cell_of = np.add(there, np.arange(columns) * bins, dtype=np.intp).ravel()
+        cell_of = np.add(row_codes, np.arange(columns) * bins, dtype=np.intp).ravel()
         size = columns * bins
         cells = np.empty((3, size))
         for cell, values in zip(cells, (gradient, curvature), strict=False):
@@ -203,10 +203,10 @@ def log_odds_bin(probability: Array) -> Array:
     """
     flat = np.ascontiguousarray(probability).reshape(-1)
     out = np.empty(len(flat), dtype=np.intp)
-    made: Array = out.reshape(probability.shape)
+    shaped: Array = out.reshape(probability.shape)
     if passes is not None and flat.dtype in FLOATS:
         by_chunks(lambda a, b: passes.log_odds_bin(flat[a:b], out[a:b]), len(flat), 1, lock=False)
-        return made
+        return shaped
 
     def work(start: int, stop: int) -> None:
         p = flat[start:stop]
@@ -220,7 +220,7 @@ def log_odds_bin(probability: Array) -> Array:
         out[start:stop] = np.where(upper, LOG_ODDS_BINS - 1 - code, code)
 
     by_chunks(work, len(flat), 1)
-    return made
+    return shaped
 
 
 def half_bin(probability: Array, offset: Array | int = 0) -> Array:

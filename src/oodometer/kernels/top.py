@@ -144,7 +144,7 @@ def row_statistics(values: Array) -> RowStatistics:
 
         def run(start: int, stop: int) -> None:
             low, gap = passes.row_statistics(
-                np.ascontiguousarray(values[start:stop]), *(whole[start:stop] for whole in top)
+                np.ascontiguousarray(values[start:stop]), *(column[start:stop] for column in top)
             )
             lows.append(low)
             gaps.append(gap)
@@ -156,7 +156,7 @@ def row_statistics(values: Array) -> RowStatistics:
         part = values[start:stop]
         look = _sweep_columns if classes <= FEW_CLASSES else _look_along_rows
         with np.errstate(invalid="ignore", over="ignore"):
-            low, gap = look(part, Top(*(whole[start:stop] for whole in top)))
+            low, gap = look(part, Top(*(column[start:stop] for column in top)))
         lows.append(low)
         gaps.append(gap)
 

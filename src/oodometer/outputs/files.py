@@ -47,9 +47,9 @@ def form_of(path: str | os.PathLike[str], endings: Mapping[str, str] = ENDINGS) 
         return form
     if file.exists() and not file.is_file() and not file.is_dir():
         return "html"
-    *most, last = (ending for ending in endings if ending != ".htm")
+    *first, last = (ending for ending in endings if ending != ".htm")
     raise UsageError(
-        f"cannot write {path}: expected a name that ends in {', '.join(most)} or {last}"
+        f"cannot write {path}: expected a name that ends in {', '.join(first)} or {last}"
     )
 
 

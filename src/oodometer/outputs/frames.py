@@ -29,8 +29,8 @@ def frame_of(
         )
     # without a name the library that the program already uses, else the one that is installed; pandas before polars
     frames = LIBRARIES[:2]
-    found = [*(name for name in frames if name in sys.modules), *filter(_there, frames)]
-    name: Any = library or next(iter(found), None)
+    available = [*(name for name in frames if name in sys.modules), *filter(_there, frames)]
+    name: Any = library or next(iter(available), None)
     if name is None or (name != "pyarrow" and not _there(name)):
         raise MissingExtraError("to_frame()", name or "pandas or polars", install=name or "pandas")
     cells = table_of(result, what)
@@ -89,8 +89,8 @@ def typed(table: Table) -> pa.Table:
         kind = _TYPE_OF.get(name, "")
         times = _times(cells) if kind == "time" else None
         if times is not None:
-            whole = all(time is None or time.microsecond == 0 for time in times)
-            arrays[name] = pa.array(times, pa.timestamp("s" if whole else "us"))
+            in_seconds = all(time is None or time.microsecond == 0 for time in times)
+            arrays[name] = pa.array(times, pa.timestamp("s" if in_seconds else "us"))
         elif kind in types:
             arrays[name] = pa.array(cells, types[kind])
         elif {type(cell) for cell in cells if cell is not None} in ({int}, {float}, {bool}):

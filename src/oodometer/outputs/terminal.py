@@ -50,8 +50,8 @@ def view_lines(view: View, across: int, *, full: bool = False, colour: bool = Fa
 
     ``full`` shows what otherwise waits until somebody asks; ``colour`` marks what is said with colour.
     """
-    shown = view if full else fitted(view, across)[0]
-    lines = _lines(shown, across, colour)
+    displayed = view if full else fitted(view, across)[0]
+    lines = _lines(displayed, across, colour)
     lines += (
         [f"Seed of folds, samples and draws: {view.seed}"]
         if view.seed or (full and view.seed is not None)
@@ -69,12 +69,12 @@ def fitted(view: View, across: int) -> tuple[View, Counter[str]]:
     """
     fitting = _Fitting(view)
     # without the line on what is left out
-    most = (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)
+    limit = (_TIMES if view.points else _SCREEN) - 2 - bool(view.seed)
     while True:
-        shown = fitting.tables()
-        out = fitting.view_with(shown)
-        over = len(_lines(out, across, colour=False)) - most
-        if over <= 0 or not fitting.shorten(shown, over):
+        displayed = fitting.tables()
+        out = fitting.view_with(displayed)
+        over = len(_lines(out, across, colour=False)) - limit
+        if over <= 0 or not fitting.shorten(displayed, over):
             return out, fitting.left_out()
 
 
@@ -85,14 +85,14 @@ class _Fitting:
         self.view, self.grids, self.notes = view, list(view.grids), list(view.notes)
         self.cut = Counter[int]()  # place of a table -> its rows that are left out
         read = [warning for warning in view.warnings if warning.endswith(READ)]
-        others = [warning for warning in view.warnings if warning not in read]
-        self.warnings = (*read, *others[:MOST_WARNINGS])
-        self.more_warnings = len(others[MOST_WARNINGS:])
+        further = [warning for warning in view.warnings if warning not in read]
+        self.warnings = (*read, *further[:MOST_WARNINGS])
+        self.more_warnings = len(further[MOST_WARNINGS:])
 
     def tables(self) -> dict[int, Grid]:
         """The tables with rows, as they are shown, by their place."""
-        shown = ((i, grid.shown(False)) for i, grid in enumerate(self.grids))
-        return {i: grid for i, grid in shown if grid is not None and grid.rows}
+        displayed = ((i, grid.shown(False)) for i, grid in enumerate(self.grids))
+        return {i: grid for i, grid in displayed if grid is not None and grid.rows}
 
     def view_with(self, tables: Mapping[int, Grid]) -> View:
         """The view with these tables, and with the notes and warnings that are left."""
@@ -112,8 +112,8 @@ class _Fitting:
         longest = max(tables, key=lambda i: len(tables[i].rows) * (self.grids[i].noun != "row"))
         last = max(tables)
         may_wait = self.grids[last].noun != "row"
-        least = _ROWS if len(self.notes) > 1 or (len(tables) > 1 and may_wait) else _ROWS // 2
-        spare = min(over, len(tables[longest].rows) - least)
+        minimum = _ROWS if len(self.notes) > 1 or (len(tables) > 1 and may_wait) else _ROWS // 2
+        spare = min(over, len(tables[longest].rows) - minimum)
         if spare > 0 and self._drop_rows(longest, spare):
             return True
         if len(self.notes) > 1:
@@ -124,36 +124,38 @@ class _Fitting:
             return False
         return True
 
-    def _drop_rows(self, place: int, most: int) -> bool:
+    def _drop_rows(self, index: int, limit: int) -> bool:
         """Leave out the last rows of a table, or the first ones of times; whether there are any to leave out."""
-        grid = self.grids[place]
+        grid = self.grids[index]
         if grid.noun == "row":
             return False
-        kept = list(range(len(grid.rows)) if grid.few is None else grid.few)
-        order = kept if grid.noun in ("chunk", "run") else kept[::-1]
+        displayed = list(range(len(grid.rows)) if grid.few is None else grid.few)
+        order = displayed if grid.noun in ("chunk", "run") else displayed[::-1]
         drop = [row for row in order if row not in grid.marked]
         drop.sort(key={row for row, _ in grid.bold}.__contains__)  # what stands out stays
-        drop = drop[:most]
+        drop = drop[:limit]
         if drop:
-            self.cut[place] += len(drop)
-            few = [row for row in kept if row not in drop]
-            self.grids[place] = replace(grid, few=few, rest="")
+            self.cut[index] += len(drop)
+            few = [row for row in displayed if row not in drop]
+            self.grids[index] = replace(grid, few=few, rest="")
         return bool(drop)
 
     def left_out(self) -> Counter[str]:
         """How many of what are left out."""
-        left, view = Counter[str](), self.view
+        hidden, view = Counter[str](), self.view
         for i, (before, after) in enumerate(zip(view.grids, self.grids, strict=True)):
-            left.update((after if after.detail else before).left_out())
+            hidden.update((after if after.detail else before).left_out())
             if self.cut[i] and not after.detail:
-                left[after.columns[0] if after.noun in ("", "table") else after.noun] += self.cut[i]
-        left["note"] = len(view.notes) - len(self.notes) + len(view.details) + self.more_warnings
-        return left
+                hidden[after.columns[0] if after.noun in ("", "table") else after.noun] += self.cut[
+                    i
+                ]
+        hidden["note"] = len(view.notes) - len(self.notes) + len(view.details) + self.more_warnings
+        return hidden
 
 
 def _lines(view: View, across: int, colour: bool) -> list[str]:
-    made = ", ".join(filter(None, [view.made, view.note]))
-    more = [f"[{', '.join(view.ends)}]" if view.ends else "", f"({made})" if made else ""]
+    remark = ", ".join(filter(None, [view.made, view.note]))
+    more = [f"[{', '.join(view.ends)}]" if view.ends else "", f"({remark})" if remark else ""]
     lines = _sentences([f"{view.title}: {'  '.join(filter(None, [view.number, *more]))}"], across)
     lines += _sentences([f"  {item}" for item in (*view.sentences, *view.details)], across)
     for grid in view.grids:
@@ -233,7 +235,7 @@ def table_lines(
     """
     cells = [list(columns), *map(list, rows)]
     natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
-    least = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
+    narrowest = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
     out: list[str] = []
 
     def style(i: int, j: int) -> str:
@@ -244,8 +246,8 @@ def table_lines(
             return _BOLD
         return _hue(columns[j], cells[i][j]) + (_BOLD if (i - 1, j) in bold else "")
 
-    for block in _blocks(least, across):
-        widths = _widths([natural[j] for j in block], [least[j] for j in block], across)
+    for block in _blocks(narrowest, across):
+        widths = _widths([natural[j] for j in block], [narrowest[j] for j in block], across)
         right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
         out += [""] if out else []
         for i, line in enumerate(cells):
@@ -254,23 +256,23 @@ def table_lines(
     return out
 
 
-def _blocks(least: Sequence[int], across: int) -> list[list[int]]:
+def _blocks(narrowest: Sequence[int], across: int) -> list[list[int]]:
     """Columns that stand beside each other, the first of all in each block."""
     blocks: list[list[int]] = [[0]]
-    for j in range(1, len(least)):
+    for j in range(1, len(narrowest)):
         block = blocks[-1]
-        needed = sum(least[k] for k in block) + least[j] + len(_GAP) * len(block)
+        needed = sum(narrowest[k] for k in block) + narrowest[j] + len(_GAP) * len(block)
         if len(block) > 1 and needed > across:
             blocks.append([0])
         blocks[-1].append(j)
     return blocks
 
 
-def _widths(natural: Sequence[int], least: Sequence[int], across: int) -> list[int]:
+def _widths(natural: Sequence[int], narrowest: Sequence[int], across: int) -> list[int]:
     """Widths of columns beside each other: the widest one gives way until all of them fit."""
     widths, spare = list(natural), across - len(_GAP) * (len(natural) - 1)
     while sum(widths) > spare:
-        free = [k for k, width in enumerate(widths) if width > least[k]]
+        free = [k for k, width in enumerate(widths) if width > narrowest[k]]
         if not free:
             break
         widths[max(free, key=widths.__getitem__)] -= 1
@@ -302,11 +304,11 @@ def _row(
     folded, out = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)], []
     for k in range(max(map(len, folded))):
         line = []
-        for some, width, to_the_right, style in zip(folded, widths, right, styles, strict=True):
-            text = some[k] if k < len(some) else ""
+        for pieces, width, to_the_right, style in zip(folded, widths, right, styles, strict=True):
+            text = pieces[k] if k < len(pieces) else ""
             blank = " " * (width - _cells(text))
-            shown = f"{style}{text}{_PLAIN}" if style and text else text
-            line.append(blank + shown if to_the_right else shown + blank)
+            styled = f"{style}{text}{_PLAIN}" if style and text else text
+            line.append(blank + styled if to_the_right else styled + blank)
         out.append(_GAP.join(line).rstrip())
     return out
 

@@ -156,23 +156,23 @@ class _Decoder:
         cls: Any = class_named(tree["c"])
         if issubclass(cls, tuple):
             raise Damaged(f"{tree['c']} is a tuple")
-        made: Any = (dict if issubclass(cls, dict) else object).__new__(
+        instance: Any = (dict if issubclass(cls, dict) else object).__new__(
             cls
         )  # nothing of the class is run
-        self._seen.append(made)
+        self._seen.append(instance)
         state = tree["v"]
-        own = attributes_of(cls)
-        if type(state) is not dict or (own is not None and tuple(state) != own):
+        attributes = attributes_of(cls)
+        if type(state) is not dict or (attributes is not None and tuple(state) != attributes):
             raise Damaged(f"other attributes of {tree['c']}")
         for name, value in state.items():
             if name.startswith("__"):
                 raise Damaged(f"an attribute {name}")
-            object.__setattr__(made, name, self.of(value))
-        if own is not None and "_cache" in cls.__dataclass_fields__:
-            object.__setattr__(made, "_cache", {})
-        if isinstance(made, dict):
-            made.update((self.of(key), self.of(value)) for key, value in tree["d"])
-        return made
+            object.__setattr__(instance, name, self.of(value))
+        if attributes is not None and "_cache" in cls.__dataclass_fields__:
+            object.__setattr__(instance, "_cache", {})
+        if isinstance(instance, dict):
+            instance.update((self.of(key), self.of(value)) for key, value in tree["d"])
+        return instance
 
 
 def _index(value: Any) -> int:
@@ -430,9 +430,9 @@ class Encoder:
 
     def _under(self, name: str, value: Any) -> Any:
         self._way.append(name)
-        made = self._of(value)
+        encoded = self._of(value)
         self._way.pop()  # not on an error, which tells the way
-        return made
+        return encoded
 
     def _array(self, value: Array) -> int:
         """The place of an array's content among `arrays`; equal contents have one place."""
@@ -486,10 +486,10 @@ def name_of(cls: type) -> str:
     name = f"{module}:{cls.__qualname__}"
     if package == _PACKAGE and _on_floor(module) and _OWN.fullmatch(name):
         return name
-    own: Iterable[registry.MethodKind] = (
+    kinds: Iterable[registry.MethodKind] = (
         registry.METHOD_KINDS if isinstance(getattr(cls, "name", None), str) else ()
     )
-    kind = next((kind for kind in own if registry.holds(kind, cls)), None)
+    kind = next((kind for kind in kinds if registry.holds(kind, cls)), None)
     if kind is not None:
         return f"{_PLUGIN}:{kind}:{cls.name}"  # type: ignore[attr-defined]
     raise NotKept(f"a {cls.__qualname__} ({cls.__module__}), which no fitted file may hold")

@@ -61,16 +61,20 @@ def answer_agreement(
     code_of: dict[Any, int] = {}
     place_of: dict[Any, int] = {}
     question = np.array(
-        [place_of.setdefault(one, len(place_of)) for one in questions], dtype=np.int64
+        [place_of.setdefault(value, len(place_of)) for value in questions], dtype=np.int64
     )
-    known = {
-        one: normalized_answer(one) for one in {one for one in answers if isinstance(one, str)}
+    normalized = {
+        value: normalized_answer(value)
+        for value in {value for value in answers if isinstance(value, str)}
     }
-    bare = [known[one] if isinstance(one, str) else normalized_answer(one) for one in answers]
+    bare = [
+        normalized[value] if isinstance(value, str) else normalized_answer(value)
+        for value in answers
+    ]
     code = np.array(
         [
-            -1 - row if not one else code_of.setdefault(one, len(code_of))
-            for row, one in enumerate(bare)
+            -1 - row if not value else code_of.setdefault(value, len(code_of))
+            for row, value in enumerate(bare)
         ]
     )
     if same is not None:
@@ -90,8 +94,8 @@ def answer_agreement(
     with np.errstate(divide="ignore", invalid="ignore"):
         sure = np.clip(1 - entropy / np.log(size), 0, 1)
     alone = size[question] < 2
-    own = np.where(code < 0, 0.0, share[at])
-    return np.where(alone, np.nan, own), np.where(alone, np.nan, sure[question])
+    agreement = np.where(code < 0, 0.0, share[at])
+    return np.where(alone, np.nan, agreement), np.where(alone, np.nan, sure[question])
 
 
 _WORDS = {
@@ -143,9 +147,9 @@ def stated_confidence(cells: Iterable[Any], column: str = "confidence") -> tuple
     return values, "with " + " and ".join(done) if done else ""
 
 
-def _check_stated(text: str, read: _Stated, most: float, unclear: bool, column: str) -> None:
+def _check_stated(text: str, read: _Stated, limit: float, unclear: bool, column: str) -> None:
     """`InputError` for what is no confidence, or leaves two readings."""
-    outside = read.kind != "none" and not 0 <= read.value <= most
+    outside = read.kind != "none" and not 0 <= read.value <= limit
     if outside or unclear:
         expected = "a confidence between 0 and 1, or percents"
         expected = "fractions or percents alone" if unclear else expected

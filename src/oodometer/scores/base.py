@@ -27,10 +27,16 @@ def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
             if of_classes and not record.has_classes:
                 return NO_CLASSES
             parts = [need.split("|") for need in needs if need != "class"]
-            absent = [some for some in parts if not any(part in record.fields for part in some)]
-            wanted = " and ".join(" or ".join(f"`{part}`" for part in some) for some in absent)
+            absent = [
+                alternatives
+                for alternatives in parts
+                if not any(part in record.fields for part in alternatives)
+            ]
+            missing = " and ".join(
+                " or ".join(f"`{part}`" for part in alternatives) for alternatives in absent
+            )
             return (
-                f"needs {wanted}; there are only {', '.join(record.fields) or 'no fields'}"
+                f"needs {missing}; there are only {', '.join(record.fields) or 'no fields'}"
                 if absent
                 else None
             )

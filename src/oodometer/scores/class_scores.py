@@ -135,14 +135,14 @@ class NegativeEntropy(Score):
     citation = "garg2022"
 
     def _score(self, record: Predictions) -> Array:
-        def made() -> Array:
+        def compute() -> Array:
             if record.candidate_scores is None:
                 return negative_entropy(present(record.probabilities))
             p = record.candidate_probabilities.values
             logs = np.log(p, out=np.zeros_like(p), where=p > 0)
             return np.minimum(Ragged(p * logs, record.candidate_scores.offsets).sums(), 0.0)
 
-        return record.derived("negative_entropy", made)
+        return record.derived("negative_entropy", compute)
 
 
 def margin(probabilities: Array) -> Array:
@@ -173,14 +173,14 @@ class Margin(Score):
     citation = "hendrycks2017"
 
     def _score(self, record: Predictions) -> Array:
-        def made() -> Array:
+        def compute() -> Array:
             top = record.top
             if record.is_argmax:
                 return top.first - top.second
             ahead: Array = record.predicted == top.best
             return np.where(ahead, top.first - top.second, record.own_probability - top.first)
 
-        return record.derived("margin", made)
+        return record.derived("margin", compute)
 
 
 def energy(logits: Array) -> Array:

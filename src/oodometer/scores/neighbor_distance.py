@@ -84,8 +84,10 @@ class NeighborDistance(Score):
         distances = self._distances(reference, self._neighbors + 1)
         if distances.shape[1] > 1:
             # distances of many features come from a matrix product: a row's own is not exactly 0
-            own = distances[:, 0] <= _ROUNDING * np.linalg.norm(present(reference.features), axis=1)
-            distances = np.where(own[:, None], distances[:, 1:], distances[:, :-1])
+            is_self = distances[:, 0] <= _ROUNDING * np.linalg.norm(
+                present(reference.features), axis=1
+            )
+            distances = np.where(is_self[:, None], distances[:, 1:], distances[:, :-1])
         return np.asarray(-distances.mean(axis=1))
 
 
@@ -119,10 +121,10 @@ class _All(_Tree):
         out = np.empty((len(features), count))
 
         def work(start: int, stop: int) -> None:
-            some = features[start:stop].astype(np.float64)
-            half = self._half - some @ self._rows.T
+            part = features[start:stop].astype(np.float64)
+            half = self._half - part @ self._rows.T
             half.partition(count - 1, axis=1)
-            squares = 2 * half[:, :count] + np.square(some).sum(axis=1, keepdims=True)
+            squares = 2 * half[:, :count] + np.square(part).sum(axis=1, keepdims=True)
             out[start:stop] = np.sort(np.sqrt(np.maximum(squares, 0)), axis=1)
 
         with one_thread():  # pieces go to the cores, not products

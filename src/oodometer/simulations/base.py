@@ -64,12 +64,12 @@ def draw_by_shares(
     shares = rng.dirichlet(np.full(len(present), alpha))
     total = float(np.min(sizes[present] / np.maximum(shares, 1e-9)))
     total = max(total, min(pool.rows * _SHARE, float(sizes[present].max())))
-    wanted = np.minimum(np.floor(total * shares + 1e-9).astype(int), sizes[present])
-    if wanted.sum() < LEAST_ROWS:
+    counts = np.minimum(np.floor(total * shares + 1e-9).astype(int), sizes[present])
+    if counts.sum() < LEAST_ROWS:
         return None
     rows = [
         rng.choice(np.flatnonzero(part == k), n, replace=False)
-        for k, n in zip(present, wanted, strict=True)
+        for k, n in zip(present, counts, strict=True)
     ]
     return pool.take(np.sort(np.concatenate(rows)))
 
@@ -83,8 +83,8 @@ def coordinates(pool: Predictions) -> Array | None:
     elif pool.probabilities is not None:
         points = np.log(np.maximum(pool.probabilities, _SMALLEST)).astype(np.float64)
     elif pool.confidence is not None:
-        inside = np.clip(pool.confidence, _SMALLEST, 1 - _SMALLEST).astype(np.float64)
-        points = np.log(inside / (1 - inside))[:, None]
+        clipped = np.clip(pool.confidence, _SMALLEST, 1 - _SMALLEST).astype(np.float64)
+        points = np.log(clipped / (1 - clipped))[:, None]
     else:
         return None
     points = points - points.mean(axis=0)

@@ -100,9 +100,9 @@ def _with_others(
     pool: Predictions, rows: Array, severity: float, rng: np.random.Generator
 ) -> Predictions | None:
     if severity < 1:
-        others = np.setdiff1d(np.arange(pool.rows), rows)
+        outside = np.setdiff1d(np.arange(pool.rows), rows)
         rows = np.concatenate(
-            [rows, rng.choice(others, min(len(rows), len(others)), replace=False)]
+            [rows, rng.choice(outside, min(len(rows), len(outside)), replace=False)]
         )
     return pool.take(np.sort(rows)) if len(rows) >= LEAST_ROWS else None
 
@@ -124,12 +124,12 @@ def k_means(points: Array, count: int) -> Array:
         nearest = _squared(centres[:1], points, norms)[0]
         for k in range(1, count):
             reach = np.cumsum(nearest)
-            drawn = np.searchsorted(reach, rng.uniform(size=tries) * nearest.sum()).clip(
+            candidates = np.searchsorted(reach, rng.uniform(size=tries) * nearest.sum()).clip(
                 max=len(points) - 1
             )
-            left = np.minimum(nearest, _squared(points[drawn], points, norms))
-            best = int(left.sum(axis=1).argmin())
-            centres[k], nearest = points[drawn[best]], left[best]
+            remaining = np.minimum(nearest, _squared(points[candidates], points, norms))
+            best = int(remaining.sum(axis=1).argmin())
+            centres[k], nearest = points[candidates[best]], remaining[best]
         settled = _CLOSE * float(points.var(axis=0).mean())
         part: Array = np.full(len(points), -1)
         for _ in range(_MOST_STEPS):
@@ -144,10 +144,12 @@ def k_means(points: Array, count: int) -> Array:
         return _nearest(points, centres)
 
 
-def _squared(some: Array, points: Array, norms: Array) -> Array:
-    """Squared distances, axes (some, sample)."""
+def _squared(chosen: Array, points: Array, norms: Array) -> Array:
+    """Squared distances, axes (chosen, sample)."""
     return np.asarray(
-        np.maximum(np.einsum("ij,ij->i", some, some)[:, None] - 2 * (some @ points.T) + norms, 0.0)
+        np.maximum(
+            np.einsum("ij,ij->i", chosen, chosen)[:, None] - 2 * (chosen @ points.T) + norms, 0.0
+        )
     )
 
 
@@ -164,12 +166,12 @@ def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
     sums = np.stack([np.bincount(part, column, count) for column in points.T], axis=1)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
-        apart = (
+        distance = (
             norms
             - 2 * np.einsum("ij,ij->i", points, centres[part])
             + np.square(centres).sum(axis=1)[part]
         )
-        for k, row in zip(empty, np.argsort(-apart), strict=False):
+        for k, row in zip(empty, np.argsort(-distance), strict=False):
             sums[part[row]] -= points[row]
             sizes[part[row]] -= 1
             sums[k], sizes[k] = points[row], 1
@@ -221,10 +223,10 @@ class Clusters(Simulation):
 def _count(pool: Predictions) -> int:
     """How many clusters there will be; fewer than two where rows cannot be told apart."""
     points = points_of(pool)
-    most = min(_MOST_CLUSTERS, pool.rows // _ROWS_A_CLUSTER)
-    if points is None or most < 2:
+    limit = min(_MOST_CLUSTERS, pool.rows // _ROWS_A_CLUSTER)
+    if points is None or limit < 2:
         return 0
     few = len(
         np.unique(points[:_FIRST_ROWS], axis=0)
     )  # sorting rows takes long, and a few mostly suffice
-    return min(most, few if few >= most else len(np.unique(points, axis=0)))
+    return min(limit, few if few >= limit else len(np.unique(points, axis=0)))

@@ -40,12 +40,12 @@ class LogitTemperature(Simulation):
         self, pool: Predictions, severity: float, rng: np.random.Generator
     ) -> Predictions | None:
         """A random part of the pool at another temperature."""
-        drawn = draw_by_weight(pool, np.zeros(pool.rows), rng)
-        if drawn is None or drawn.probabilities is None:
+        part = draw_by_weight(pool, np.zeros(pool.rows), rng)
+        if part is None or part.probabilities is None:
             return None
-        sharper = softmax(_logits(drawn) * np.exp(-severity))
+        sharper = softmax(_logits(part) * np.exp(-severity))
         return replace(
-            drawn,
+            part,
             _cache={},
             probabilities=sharper,
             logits=None,
@@ -102,10 +102,10 @@ class LogitNoise(Simulation):
             label >= 0
         ).all():  # `correct` tells nothing of predictions that are about to change
             pool = pool.take(label >= 0)
-        drawn = draw_by_weight(pool, np.zeros(pool.rows), rng)
-        if drawn is None or len(drawn) < LEAST_ROWS or drawn.probabilities is None:
+        part = draw_by_weight(pool, np.zeros(pool.rows), rng)
+        if part is None or len(part) < LEAST_ROWS or part.probabilities is None:
             return None
-        logits = _logits(drawn)
+        logits = _logits(part)
         top = top_two(logits)
         scale = severity * float(np.median(top.first - top.second)) / 2
         noisy = softmax(
@@ -113,7 +113,7 @@ class LogitNoise(Simulation):
         )
         # what else was said of the rows came from a model that is now another one
         rest: dict[str, Any] = {name: None for name in FIELDS if name not in _STAYS}
-        return replace(drawn, _cache={}, **{**rest, "probabilities": noisy})
+        return replace(part, _cache={}, **{**rest, "probabilities": noisy})
 
 
 @register("simulation")
@@ -223,10 +223,10 @@ class ClassPrior(Simulation):
         label = present(pool.label)
         if severity in _ALPHAS:
             return draw_by_shares(pool, label, _ALPHAS[severity], rng)
-        own = np.flatnonzero(label == rng.choice(np.unique(label[label >= 0])))
-        others = np.flatnonzero((label >= 0) & (label != label[own[0]]))
-        count = min(len(others), max(round(len(own) * (1 - _DOMINANT) / _DOMINANT), 1))
-        rows = np.concatenate([own, rng.choice(others, count, replace=False)])
+        dominant = np.flatnonzero(label == rng.choice(np.unique(label[label >= 0])))
+        rest = np.flatnonzero((label >= 0) & (label != label[dominant[0]]))
+        count = min(len(rest), max(round(len(dominant) * (1 - _DOMINANT) / _DOMINANT), 1))
+        rows = np.concatenate([dominant, rng.choice(rest, count, replace=False)])
         return pool.take(np.sort(rows)) if len(rows) >= LEAST_ROWS else None
 
 

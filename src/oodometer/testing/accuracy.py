@@ -115,10 +115,10 @@ def _limit(
 
 
 def _headline(item: Estimation | Part, metric: str) -> Headline:
-    made = metrics_of(item)
-    if metric not in made:
-        raise UsageError(f"there is no estimate of {metric!r}; there is {', '.join(made)}")
-    return made[metric].headline
+    by_name = metrics_of(item)
+    if metric not in by_name:
+        raise UsageError(f"there is no estimate of {metric!r}; there is {', '.join(by_name)}")
+    return by_name[metric].headline
 
 
 def _message(result: Estimation, metric: str, end: End, limit: float, trust: str | None) -> str:
@@ -137,8 +137,8 @@ def _message(result: Estimation, metric: str, end: End, limit: float, trust: str
         lines.append(f"trust in the estimate is {head.trust}, and {trust} is asked for")
     low = [title for title, _, item in parts if getattr(item, end) < limit]
     if low:
-        many = f"{len(low)} of {len(parts)} {low[0] if len(set(low)) == 1 else 'part'}s"
-        lines.append(f"{metric} is estimated too low, below {text(limit)}, in {many}")
+        which = f"{len(low)} of {len(parts)} {low[0] if len(set(low)) == 1 else 'part'}s"
+        lines.append(f"{metric} is estimated too low, below {text(limit)}, in {which}")
     if not lines:
         return ""
     ends = f"{text(head.lower)} to {text(head.upper)}, {percent(head.level, None)} {head.kind} interval"

@@ -44,7 +44,7 @@ def example_record(
     logits = 2.5 * seen / difficulty**2  # the posterior's own logits: more noise, less confidence
     first = logits.argmax(axis=1)
     correct = first == label
-    others = [
+    peers = [
         softmax(2.5 * (signal + difficulty * rng.standard_normal(seen.shape)) / difficulty**2)
         for _ in range(3)
     ]
@@ -62,8 +62,8 @@ def example_record(
         token_logprobs=Ragged.from_rows(tokens),
         views=views,
         votes=votes,
-        members=np.stack([o.argmax(axis=1) for o in others]),
-        member_probabilities=np.stack(others),
+        members=np.stack([o.argmax(axis=1) for o in peers]),
+        member_probabilities=np.stack(peers),
         features=(
             seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)
         ).astype(np.float32),
@@ -94,17 +94,17 @@ def example_candidates(
     right = np.zeros(offsets[-1])
     right[offsets[:-1] + label] = 2.5
 
-    def asked() -> Ragged:  # the posterior's own logits, as in `example_record`
+    def draw_scores() -> Ragged:  # the posterior's own logits, as in `example_record`
         return Ragged(
             2.5 * (right + difficulty * rng.standard_normal(len(right))) / difficulty**2, offsets
         )
 
-    text = Predictions.from_candidates(asked(), label=label)
+    text = Predictions.from_candidates(draw_scores(), label=label)
     correct = text.verdicts == 1
     record = Predictions.from_candidates(
         text.candidate_scores,
         label=label,
-        members=np.stack([Predictions.from_candidates(asked()).predicted for _ in range(3)]),
+        members=np.stack([Predictions.from_candidates(draw_scores()).predicted for _ in range(3)]),
         views=np.stack([np.where(rng.random(rows) < 0.8, text.predicted, 0) for _ in range(4)]),
         votes=np.stack([np.where(rng.random(rows) < 0.8, correct, ~correct) for _ in range(3)]),
         features=np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal((rows, 3)),
@@ -200,12 +200,12 @@ def _splits(record: Predictions, rng: np.random.Generator) -> Iterator[list[Pred
 
 def _check_documented(cls: type) -> None:
     """A doctest at the class; formula and source there or at the pure function beside it."""
-    own, name = inspect.getdoc(cls) or "", cls.__name__
+    doc, name = inspect.getdoc(cls) or "", cls.__name__
     functions = [f for _, f in inspect.getmembers(inspect.getmodule(cls), inspect.isfunction)]
     text = "\n".join(
-        [own, *(inspect.getdoc(f) or "" for f in functions if f.__module__ == cls.__module__)]
+        [doc, *(inspect.getdoc(f) or "" for f in functions if f.__module__ == cls.__module__)]
     )
-    assert ">>>" in own, f"{name}: the docstring needs a doctest"
+    assert ">>>" in doc, f"{name}: the docstring needs a doctest"
     assert re.search("Sources?:", text), f"{name}: the docstring needs 'Source:' and the paper"
     assert any(sign in text for sign in ("=", "+", "(")), f"{name}: the docstring needs the formula"
     citation = getattr(cls, "citation", None)
@@ -283,14 +283,14 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     # positions among candidates are refused, or are not taken for classes: their order does not matter
     ranked = example_candidates(seed=1)
     ranked_target = example_candidates(300, seed=2, difficulty=1.6, labelled=False)
-    some = _answer(fresh, ranked_target, ranked)
-    if some is not None:
-        _inside(some, "value and interval of candidates lie in [0, 1]")
+    ranked_result = _answer(fresh, ranked_target, ranked)
+    if ranked_result is not None:
+        _inside(ranked_result, "value and interval of candidates lie in [0, 1]")
         shuffle = np.random.default_rng(6)
         again = fresh.fit(in_another_order(ranked, shuffle)).estimate(
             in_another_order(ranked_target, shuffle)
         )
-        assert np.isclose(again.value, some.value, rtol=0, atol=1e-9), (
+        assert np.isclose(again.value, ranked_result.value, rtol=0, atol=1e-9), (
             "the order of candidates does not matter"
         )
     _inside(_answer(fitted, target.slice(0, 1)), "one target row is enough, or refused")
@@ -315,11 +315,11 @@ def _answer(method: Any, target: Predictions, reference: Predictions | None = No
 def check_score(factory: Callable[[], Any]) -> None:
     """Every rule of `oodometer.scores.Score`, for a class or a factory without arguments."""
     record = example_record(600, seed=1, difficulty=1.5)
-    other = example_record(500, seed=8)
+    reference = example_record(500, seed=8)
     before = _snapshot(record)
     fresh = factory()
     _check_documented(type(fresh))
-    fitted = fresh.fit(other)
+    fitted = fresh.fit(reference)
     values: Array = np.asarray(fitted(record))
     assert _snapshot(record) == before, "inputs were changed"
     assert values.shape == (len(record),), f"one number a sample, got shape {values.shape}"
@@ -357,14 +357,14 @@ def check_calibrator(factory: Callable[[], Any]) -> None:
     untouched = pickle.dumps(vars(fresh))
     fitted = fresh.fit(reference)
     assert pickle.dumps(vars(fresh)) == untouched, "fit changes the object that it is called on"
-    made = fitted(target)
+    calibrated = fitted(target)
     assert (_snapshot(reference), _snapshot(target)) == before, "inputs were changed"
-    assert np.allclose(made.probabilities.sum(axis=1), 1, atol=1e-5), "rows sum to 1"
-    assert (made.predicted == target.predicted).all(), "the predicted class stays"
+    assert np.allclose(calibrated.probabilities.sum(axis=1), 1, atol=1e-5), "rows sum to 1"
+    assert (calibrated.predicted == target.predicted).all(), "the predicted class stays"
     order = np.random.default_rng(0).permutation(len(reference))
     again = fresh.fit(reference.take(order))(target)
     rule = "the order of reference rows does not matter"
-    assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), rule
+    assert np.allclose(again.probabilities, calibrated.probabilities, atol=1e-6), rule
     powered = present(reference.probabilities) ** 3
     overconfident = reference.with_probabilities(
         powered / powered.sum(axis=1, keepdims=True), "sharpened"
@@ -390,8 +390,8 @@ def check_metric(factory: Callable[..., Any]) -> None:
     if metric.why_not(example(50)) is not None:  # or of questions that were asked several times
 
         def example(*args: Any, **how: Any) -> Predictions:
-            asked = example_record(*args, **how)
-            return replace(asked, columns={"id": np.arange(len(asked)) // 4})
+            repeated = example_record(*args, **how)
+            return replace(repeated, columns={"id": np.arange(len(repeated)) // 4})
 
     record = example(500, seed=1, difficulty=1.5)
     before = _snapshot(record)
@@ -399,13 +399,13 @@ def check_metric(factory: Callable[..., Any]) -> None:
     assert _snapshot(record) == before, "inputs were changed"
 
     def check_orders(rows: Predictions, shuffled: Predictions, what: str) -> None:
-        whole = plain(metric.compute(rows))
-        assert _alike(plain(metric.compute(shuffled)), whole), (
+        expected = plain(metric.compute(rows))
+        assert _alike(plain(metric.compute(shuffled)), expected), (
             f"the order of {what} does not matter"
         )
         for pieces in _splits(rows, rng):
             merged = plain(metric.finish(metric.folded(pieces)))
-            assert _alike(merged, whole), f"merging batches of {what} equals one pass"
+            assert _alike(merged, expected), f"merging batches of {what} equals one pass"
 
     assert _alike(plain(metric.compute(record)), plain(result)), (
         "a second call gives the same result"
