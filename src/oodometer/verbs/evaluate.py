@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..audits.joining import Joined, labelled, wrong_where_unseen
+from ..audits.joining import Joined, labelled, wrong_where_unseen, question_column
 from ..classes import NewLabelError
 from ..errors import UsageError
 from ..metrics import Confidences, about_class, ordered_by, with_payoff
@@ -61,11 +61,12 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             compared.confidence = read_from(source)
             source, compared.columns, lines = with_confidences(source)
             opener.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
+        by_question = cluster is None and question_column(source) == by
         plan, skipped = plan_evaluation(
             source,
             metrics,
             by=by,
-            cluster=cluster,
+            cluster=by if by_question else cluster,
             asked=options.metrics is not None,
             level=options.level,
             seed=options.seed,
