@@ -104,5 +104,5 @@ def test_documents_install_from_the_checkout_until_an_index_has_the_package(path
         if asked:
             assert set(asked[2].split(",")) <= set(EXTRAS), line
         if "oodometer" in re.sub(r"\S*\.whl\S*", "", line):
-            assert path.name in ("README.md", "install.md"), line
+            assert path.name in ("README.md", "first_steps.md"), line
             assert "once an index has it" in page.lower(), line

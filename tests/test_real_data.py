@@ -153,12 +153,12 @@ def test_figures_measured_before_are_met(name: str) -> None:
             assert 100 * mae(cases, method) == pytest.approx(before, abs=0.06)
 
 
-def test_the_guide_shows_the_committed_tables() -> None:
-    text = cases_module.GUIDE.read_text(encoding="utf-8")
+def test_the_page_shows_the_committed_tables() -> None:
+    text = cases_module.PAGE.read_text(encoding="utf-8")
     assert cases_module.renewed(text) == text, "run `python -m benchmarks.real.cases`"
 
 
-def test_findings_of_the_guide() -> None:
+def test_findings_of_the_page() -> None:
     by_target = cases_module.grouped(
         [c for name in ("cifar10.1", "imagenet-v2") for c in committed(name).values()],
         lambda c: (c.set, c.shift),

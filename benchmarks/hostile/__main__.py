@@ -11,7 +11,9 @@ def main() -> int:
         "--only", action="append", default=[], help="classes whose group or name contains this"
     )
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the table into docs/guides/bad_input.md"
+        "--write-docs",
+        action="store_true",
+        help="put the table into benchmarks/results/bad_input.md",
     )
     parser.add_argument("--json", help="write what came of each class to this file")
     parser.add_argument("--workers", type=int, default=2)

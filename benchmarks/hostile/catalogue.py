@@ -1,4 +1,4 @@
-"""Runs every class of hostile input, judges what came, and writes the table of the guide."""
+"""Runs every class of hostile input, judges what came, and writes the table of its page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .base import REFUSED, TRACEBACK, TRIALS, Call, Kit, Outcome, Trial
 from .remedies import command_of, not_carried_out, wrong_options
 from .running import judged, perform
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bad_input.md"
+PAGE = Path(__file__).parents[2] / "benchmarks" / "results" / "bad_input.md"
 # Where the classes stand; the order is that of the table.
 ROOMS = (
     "numbers", "candidates", "texts", "binaries", "memory",
@@ -216,11 +216,11 @@ def as_json(rows: list[Row]) -> list[dict[str, Any]]:
 
 
 def write_docs(rows: list[Row]) -> None:
-    """Put the table between the markers of the guide."""
-    text = GUIDE.read_text(encoding="utf-8")
+    """Put the table between the markers of its page."""
+    text = PAGE.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    GUIDE.write_text(
+    PAGE.write_text(
         f"{head}{BEGIN}\n{summary(rows)}.\n\n{markdown(rows)}{END}{tail}", encoding="utf-8"
     )
 
@@ -248,5 +248,5 @@ def main(words: list[str], docs: bool, json_file: str | None, workers: int = 2) 
         )
     if docs:
         write_docs(rows)
-        print(f"wrote {GUIDE}")
+        print(f"wrote {PAGE}")
     return int(any(row.faults for row in rows))

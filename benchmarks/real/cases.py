@@ -253,7 +253,7 @@ def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
         yield from (f"### {shift}", "", none, "", *table)
 
 
-GUIDE = ROOT / "docs" / "guides" / "real_input.md"
+PAGE = ROOT / "docs" / "real_outputs.md"
 
 
 def _cell(line: Line) -> str:
@@ -301,7 +301,7 @@ def coverage_table(folder: Path = RESULTS) -> list[str]:
 
 
 def renewed(text: str) -> str:
-    """The guide with its tables, found by their first lines, made again."""
+    """The page with its tables, found by their first lines, made again."""
     new: list[str] = []
     for line in [*agreement_table(), *confidence_table(), *coverage_table()]:
         new.append(line)
@@ -314,4 +314,4 @@ def renewed(text: str) -> str:
 
 
 if __name__ == "__main__":
-    GUIDE.write_text(renewed(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -69,4 +69,4 @@ def test_it_explains_every_kind_trust_shift_and_verdict() -> None:
     )
     for word in words:
         assert f"**{word}**" in page
-    assert "\nwords\n" in (ROOT / "docs/guides/index.md").read_text(encoding="utf-8")
+    assert "\noutputs\n" in (ROOT / "docs/guides/index.md").read_text(encoding="utf-8")

@@ -61,6 +61,9 @@ def test_a_column_that_an_option_names_keeps_its_name(tmp_path: Path) -> None:
     read(tmp_path, rows)
     found = oodometer.evaluate(tmp_path / "rows.jsonl", by="task_id")
     assert len({part.value for part in found.slices}) == 20
+    sliced = found.metrics["accuracy"]  # its rows are no more independent for being shown apart
+    whole = oodometer.evaluate(tmp_path / "rows.jsonl").metrics["accuracy"]
+    assert (sliced.lower, sliced.upper) == pytest.approx((whole.lower, whole.upper))
 
 
 def test_words_of_graders(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from .values import Interval, Record, decimals_of, percent, signed_points
 READ = (
     "changes it"  # how a line ends that says what was read under names of a user's own: no warning
 )
-WORDS_PAGE = "docs/guides/words.md"
+WORDS_PAGE = "docs/guides/outputs.md"
 """The page of the documentation that explains the words of all results: kind, trust, assumes, fell."""
 
 _NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
