@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..audits.joining import Joined, labelled, wrong_where_unseen, question_column
+from ..audits.joining import Joined, labelled, question_column, wrong_where_unseen
 from ..classes import NewLabelError
 from ..errors import UsageError
 from ..metrics import Confidences, about_class, ordered_by, with_payoff
