@@ -101,16 +101,14 @@ def test_order_changes_no_slice(seed: int) -> None:
     assert_same(estimate(here, there, by="group"), estimate(reference, target, by="group"))
 
 
-@settings(max_examples=2, deadline=None)
-@given(seed=st.integers(0, 999))
-def test_order_changes_no_trial(seed: int) -> None:
+def test_order_changes_no_trial() -> None:
     reference = rows_of(300, 1, labelled=True, extra="group", digits=2)
-    order = np.random.default_rng(seed).permutation(300)
-    one, other = (
-        backtest(some, cache=None, repeats=2) for some in (reference, reference.take(order))
+    order = np.random.default_rng(5).permutation(300)
+    there, moved = (
+        backtest(rows, cache=None, repeats=1) for rows in (reference, reference.take(order))
     )
-    assert_same(other, one)
-    assert [t.truth for t in other.trials] == [t.truth for t in one.trials]
+    assert_same(moved, there)
+    assert [t.truth for t in moved.trials] == [t.truth for t in there.trials]
 
 
 def test_a_trial_that_is_kept_serves_rows_in_another_order(tmp_path: Path) -> None:
