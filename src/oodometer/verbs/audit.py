@@ -30,6 +30,7 @@ from ..headline.alarms import alarm_rules
 from ..headline.label_posterior import LabelEvidence, audited, decide_by_labels, posterior_of_result
 from ..headline.natural_shifts import check_margin, packaged_prior
 from ..inference.betting import SampledRows
+from ..notes import TARGET_LABELS, TRUST, kind_of
 from ..options import verb
 from ..passes.folding import Execution
 from ..passes.reference import label_warnings, read_reference
@@ -328,10 +329,8 @@ def _read_parts(files: Sequence[Source], scored: _Scored, options: AuditJob) -> 
 
 def _unanswered(warnings: Sequence[str], labels: bool) -> list[str]:
     """Warnings of an estimate but those that an audit answers."""
-    answered = ["the target holds labels", "do not decide"]
-    if labels:
-        answered.append("label some target rows")
-    return [line for line in warnings if not any(words in line for words in answered)]
+    answered = {TARGET_LABELS, TRUST} if labels else {TARGET_LABELS}
+    return [line for line in warnings if kind_of(line) not in answered]
 
 
 def _judge(labels: _Labels, scored: _Scored, claim: Interval, level: float, seed: int) -> _Judged:

@@ -31,6 +31,7 @@ from ..metrics.mean_score import failed_grades, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric, Ranks
 from ..metrics.resampling import RankBins, interval_of, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
+from ..notes import TARGET_LABELS, file_name, kind_of
 from ..options import verb
 from ..passes.evaluating import (
     KeptRows,
@@ -467,7 +468,7 @@ def _none_in_common(sources: Sequence[Source], index: Sequence[Mapping[str, int]
     position = next((k for k in range(1, len(index)) if not index[0].keys() & index[k].keys()), 1)
     first, second = next(iter(index[0])), next(iter(index[position]))
     cause = ""
-    tails = [{name.rpartition("/")[2]: name for name in index[k]} for k in (0, position)]
+    tails = [{file_name(name): name for name in index[k]} for k in (0, position)]
     if shared := tails[0].keys() & tails[1].keys():
         names = [str(tail[min(shared)]) for tail in tails]
         cause = f"without what stands before the / they agree ({names[0]} and {names[1]}): "
@@ -919,9 +920,6 @@ def _tail(domain: Domain, a: int, b: int) -> list[Json]:
     return [_pair(domain, "tail", a, b, share, more)]
 
 
-_TRUTH = (
-    "the target holds labels"  # a warning of `estimate`; the truth stands in its own column here
-)
 _RISK, _COVERAGE = 0.05, 0.8
 _PLAIN = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
 
@@ -1395,7 +1393,8 @@ def _label_free(
         value, lower, upper = (float(np.mean(line)) for line in (curve.y, curve.lower, curve.upper))
         mean = Interval(value, min(lower, value), max(upper, value), curve.level, curve.kind)
         out |= {"curve": curve, "answers": curve.extra["answers"], "auc_coverage": mean}
-    warnings = (line for line in estimation.warnings if _TRUTH not in line)
+    # the truth stands in a column of its own here
+    warnings = (line for line in estimation.warnings if kind_of(line) != TARGET_LABELS)
     return out, tuple(line.removeprefix("the target: ") for line in warnings)
 
 

@@ -10,6 +10,7 @@ from ..audits.joining import Joined, labelled, question_column, wrong_where_unse
 from ..classes import NewLabelError
 from ..errors import UsageError
 from ..metrics import Confidences, about_class, ordered_by, with_payoff
+from ..notes import about, file_name, notes_on
 from ..options import verb_of_several
 from ..passes.evaluating import finish_evaluation, plan_evaluation, read_evaluation
 from ..predictions import FIELDS
@@ -60,7 +61,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
             compared.confidence = read_from(source)
             source, compared.columns, lines = with_confidences(source)
-            opener.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
+            opener.notes += notes_on(source.name, lines)
         by_question = cluster is None and question_column(source) == by
         plan, skipped = plan_evaluation(
             source,
@@ -105,8 +106,8 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
                     raise
                 source, lines = wrong_where_unseen(source)
                 evaluation = judged(source)
-            names = tuple(f"{str(name).rpartition('/')[2]}: " for name in (source.name, truth))
-            notes = [line for line in opener.notes if line.startswith(names)]
+            files = {file_name(source.name), file_name(str(truth))}
+            notes = [line for line in opener.notes if about(line) in files]
             warnings = (*notes, *lines, *evaluation.warnings)
             done.append(
                 replace(evaluation, skipped=(*evaluation.skipped, *unable), warnings=warnings)

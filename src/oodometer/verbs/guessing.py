@@ -21,6 +21,7 @@ from ..arrays import Array
 from ..audits.joining import looking_like_keys
 from ..classes import NEARLY_ALL
 from ..errors import MissingColumnsError, OodometerError
+from ..notes import Note, notes_on
 from ..plain import Strings
 from ..store import Source, as_source
 from ..store.columns import as_options, bare_name, usual_field
@@ -728,7 +729,7 @@ class Guessing:
 
     def of(
         self, source: Any, is_target: bool, labels: bool, taken: Collection[str]
-    ) -> tuple[dict[str, str], list[str]]:
+    ) -> tuple[dict[str, str], list[Note]]:
         """Renamings of columns that are called by names of their own, and lines about them; `MissingColumnsError` where
         more than one reading is left. ``labels``: of a file of labels; ``taken``: columns that were renamed by hand.
         """
@@ -750,7 +751,7 @@ class Guessing:
         if is_target and not labels:
             return read, []
         lines = [*([Guess(read).line] if read else ()), *guessed.notes]
-        return read, [f"{source.name.rpartition('/')[2]}: {line}" for line in lines]
+        return read, notes_on(source.name, lines)
 
     def _guess(
         self, source: Any, fields: set[str], is_target: bool, taken: Collection[str]

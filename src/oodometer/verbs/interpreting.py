@@ -57,6 +57,7 @@ from ..headline.parts import SeenWhole, part_headline, seen_whole
 from ..inference.domain_classifier import compared_once
 from ..intervals import clopper_pearson
 from ..kernels import one_thread, side_by_side
+from ..notes import TARGET_LABELS, TRUST, Note
 from ..passes.folding import Execution, enter_phase
 from ..passes.metrics import COUNTS, MetricPlan, predicted_of
 from ..passes.plan import EstimationPlan, State, checked_estimate
@@ -241,7 +242,7 @@ class Interpreter:
             part = _as_part(conclusion, rows, truth, fell, without)
             alarms = _alarms((part, conclusion), parts, options, self.accuracy)
         if self._is_doubtful(conclusion) and len(estimates) > 1:
-            warnings.append(conclusion.headline.why)
+            warnings.append(Note(conclusion.headline.why, TRUST))
         if truth is not None and plan.labels is None:
             warnings.append(_use_of_labels(composed, conclusion))
         # labels of whole periods are no sample of all, and need be none where each period answers for itself
@@ -988,7 +989,7 @@ def _use_of_labels(composed: bool, conclusion: Conclusion) -> str:
         used = "chunk by chunk: for the truth there, and as the history of what follows"
     elif conclusion.without is not None:
         used = "as those of a random sample"
-    return f"the target holds labels; they were used {used}"
+    return Note(f"the target holds labels; they were used {used}", TARGET_LABELS)
 
 
 def _by_predicted_classes(value: float, why: str, estimates: Sequence[Estimate]) -> Headline:

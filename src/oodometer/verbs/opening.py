@@ -17,6 +17,7 @@ from ..classes import NewClassError
 from ..errors import InputError, MissingColumnsError, OodometerError, UnknownColumnError, UsageError
 from ..fields import FIELDS
 from ..kernels import limited_to
+from ..notes import notes_on
 from ..passes.folding import Execution
 from ..passes.run_folder import run_folder as in_run_folder
 from ..persistence import ENDING
@@ -426,7 +427,7 @@ class Opener:
         theirs = (theirs for theirs, ours in renamings.items() if ours == "confidence")
         source, _, lines = with_confidences(source, [derived or next(theirs, "confidence")])
         self._used.update([derived] if derived else [])
-        self._note([f"{source.name.rpartition('/')[2]}: {line}" for line in lines])
+        self._note(notes_on(source.name, lines))
         return source
 
     def _note(self, lines: Iterable[str]) -> None:
@@ -437,7 +438,7 @@ class Opener:
         lines = said_of_unused(source, self._named, offers_cluster=self._offers_cluster)
         if self._guessing is not None and self._guessing.shared:
             self._named = {*self._named, *lines}
-        self.notes += [f"{source.name.rpartition('/')[2]}: {line}" for line in lines.values()]
+        self.notes += notes_on(source.name, lines.values())
 
     def with_ids(
         self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any
@@ -455,9 +456,7 @@ class Opener:
                 return source
             key = _source_key(data)
             self._guesses[key] = {**self._guesses.get(key, {}), question: KEY}
-            self._note(
-                [f"{source.name.rpartition('/')[2]}: read {question} as id; --map changes it"]
-            )
+            self._note(notes_on(source.name, [f"read {question} as id; --map changes it"]))
         elif not source.holds(KEY):
             return source
         return self.open(data, classes, [*extra, KEY], **options)

@@ -21,6 +21,7 @@ from ..classes import ABSTAINED, verdict_number
 from ..errors import InputError
 from ..fields import FIELDS
 from ..metrics.mean_score import FAILED_GRADE
+from ..notes import file_name
 from ..predictions import Predictions
 from ..results.reading import WIN_RATE, Question
 from ..store import as_source
@@ -375,7 +376,7 @@ def _without_failed_grades(
     rest = score[~failed & np.isfinite(score)]
     if not failed.any() or not len(rest) or rest.min() < 0 or rest.max() < 2 or (rest % 1).any():
         return record, []
-    text = f"{failed.sum():,} scores of {file.rpartition('/')[2]} are -1, as graders write a grade that they could not"
+    text = f"{failed.sum():,} scores of {file_name(file)} are -1, as graders write a grade that they could not"
     note = (
         f"{text} give; they are left out here, and `--where 'score>=0'` leaves them out elsewhere"
     )
