@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from ..errors import UnknownNameError, near_names
 from ..plain import Json, Plain, Strings
@@ -299,14 +299,26 @@ class Shown:
         """
         return _above("outputs.frames").frame_of(self, what, library, wide)
 
-    def plot(self, name: str | None = None) -> Any:
-        """Return a chart of the result, a `Chart` of altair, or axes of matplotlib where altair is not installed.
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        name: str | None = None,
+        size: Literal["page", "slide"] = "page",
+    ) -> Any:
+        """Write a chart of the result as a picture, or return it to be shown.
 
-        ``name`` is that of a chart of the page, such as "reliability"; by default the chunks or slices, else the
-        methods, or what else the page shows first. Raises `UsageError` for a name or a result without a chart,
-        `MissingExtraError`, with the line that installs it, where no library is there.
+        path : the picture, SVG or PNG by its ending, written whole or not at all; its path is returned. Without one a
+            `Chart` of altair is returned, or axes of matplotlib where altair is not installed. A text without an ending
+            is a ``name``.
+        name : of a chart of the page, such as "reliability"; by default the chunks or slices, else the methods, or what
+            else the page shows first.
+        size : of a picture, "page" (as wide as a text) or "slide" (16 to 9, its letters legible from afar).
+
+        Raises `UsageError` for another ending, a name or a result without a chart, `MissingExtraError`, with the line
+        that installs it, where no library is there, and `WorkError` where the picture cannot be written.
         """
-        return _above("outputs.plotting").chart_of(self, name)
+        return _above("outputs.plotting").plot_of(self, path, name=name, size=size)
 
     def save(self, path: str | os.PathLike[str], *, what: str | None = None) -> Path:
         """Write the result to a file by its ending, whole or not at all.
