@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import oodometer
-
 from oodometer.errors import MissingExtraError, UsageError
 from oodometer.outputs.plotting import figures_of
 
@@ -63,7 +62,7 @@ def test_charts_by_name_and_without_altair(
     matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     matplotlib.use("Agg")
     axes = found.plot()
-    assert [text.get_text() for text in axes.get_yticklabels()] == METHODS
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["headline", *METHODS]
     matplotlib.pyplot.close(axes.figure)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"run: pip install altair$"):

@@ -104,8 +104,11 @@ def _with_intervals(result: Any) -> list[tuple[str, Plain]]:
     ends = ("value", "lower", "upper")
     rows: list[Json] = [row for row in table.rows if None not in map(row.get, ends)]
     rows = [row for row in rows if row.get("metric") == rows[0].get("metric")]
-    about = [name for name in (*table.main, *table.columns) if name not in ("metric", "rows")]
-    return [(str(row[about[0]]), row) for row in rows]
+    # what a part is called stands beside the column that says what it is
+    about = ("chunk", "slice", "name", table.named, *table.columns)
+    return [
+        (next(str(row[name]) for name in about if row.get(name) is not None), row) for row in rows
+    ]
 
 
 def _by_matplotlib(result: Any, title: str) -> Any:

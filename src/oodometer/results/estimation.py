@@ -41,6 +41,7 @@ from .view import (
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first
 _ENDS = ("value", "lower", "upper")
+_TRUTH_ENDS = {"": "value", "_lower": "lower", "_upper": "upper"}  # columns of the truth
 
 # What one may believe of the shift, and what it then leaves unchanged.
 ASSUMPTIONS: dict[str, str] = {
@@ -339,7 +340,25 @@ def estimation_view(result: Plain) -> View:
         alarms=alarm_lines(result),
         warnings=tuple(warning for warning in warnings if warning != in_sentence),
         seed=result.get("seed"),
+        assumes=head.get("assumes"),
+        fell=inside(result, "fell", "verdict"),
+        cells=_headline_cells(result, head, truth),
     )
+
+
+def _headline_cells(result: Plain, head: Plain, truth: Plain) -> Json:
+    """The row of the headline in tables: the estimate, beside the truth where labels tell it."""
+    return {
+        **ends(head),
+        "metric": "accuracy",
+        "method": head.get("method"),
+        "rows": inside(result, "target", "rows"),
+        "trust": head.get("trust"),
+        "fell_p": inside(result, "fell", "p"),
+        "alarm": inside(result, "fell", "alarm"),
+        **{f"truth{end}": truth.get(name) for end, name in _TRUTH_ENDS.items()},
+        "reference": inside(result, "reference", "accuracy"),
+    }
 
 
 def _details(result: Plain) -> list[str]:
@@ -744,6 +763,7 @@ def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> Json
     fall = zip(_FALL, (getattr(fell, key, None) for key in ("verdict", "p", "alarm")), strict=True)
     out = {"metric": name, **ends(head), "method": head.method, "trust": head.trust, **dict(fall)}
     return out | {
+        "assumes": head.assumes,
         "truth": truth["value"],
         "truth_lower": truth["lower"],
         "truth_upper": truth["upper"],
@@ -778,7 +798,10 @@ def _parts_table(result: Estimation) -> Table:
     ]
     main = (*about, "rows", *_several(result), *_ENDS, "fell", "alarm", "truth")
     return Table(
-        ("part", *about, *_PART, "reference"), rows, tuple(name for name in main if name != "by")
+        ("part", *about, *_PART, "reference", "assumes"),
+        rows,
+        tuple(name for name in main if name != "by"),
+        "part",
     )
 
 
@@ -790,7 +813,6 @@ def _headline_table(result: Estimation) -> Table:
             {
                 "rows": result.target.get("rows"),
                 "reference": item.reference,
-                "assumes": item.headline.assumes,
                 **_metric_cells(result, name, item),
             }
         )
@@ -818,7 +840,8 @@ def _methods_table(result: Estimation) -> Table:
         {"metric": name, **{key: getattr(estimate, key) for key in columns}}
         for name, estimate in every
     ]
-    return Table(("metric", *columns), rows, (*_several(result), "method", *_ENDS, "kind"))
+    main = (*_several(result), "method", *_ENDS, "kind")
+    return Table(("metric", *columns), rows, main, "method")
 
 
 def _assumptions_table(result: Estimation) -> Table:

@@ -6,7 +6,7 @@ import importlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -143,7 +143,8 @@ class View:
     sentences : the most important first. details : those that wait until somebody asks. points : of a small chart, and
     ``line``, a level to hold them against, called ``line_name``. grids : tables. notes : sentences below the tables.
     alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples and draws,
-    where there are any.
+    where there are any. assumes : what the number rests on. fell : the verdict on a fall of the accuracy, as in `Fall`.
+    cells : further cells of the row ``headline`` with which tables begin, by their columns.
     """
 
     title: str
@@ -163,6 +164,9 @@ class View:
     warnings: Strings = ()
     seed: int | None = None
     gap: bool = False
+    assumes: str | None = None
+    fell: str | None = None
+    cells: Plain = field(default_factory=dict)
 
     @property
     def ends(self) -> tuple[str, str] | None:
@@ -257,12 +261,14 @@ def p_text(value: float | None) -> str:
 
 class Table(NamedTuple):
     """Columns in their order, and rows with a cell for each; None where there is none. ``main`` are the columns that
-    people read; () says all.
+    people read; () says all. ``named`` is the column that says ``headline`` in the row of the result's own number,
+    which stands first; "" where the table has none, such as one of curves.
     """
 
     columns: Strings
     rows: list[Json]
     main: Strings = ()
+    named: str = ""
 
 
 Maker = Callable[[], Table]
@@ -291,7 +297,8 @@ class Shown:
     ) -> Any:
         """Return a tidy frame, one row for each number, under plain names (``value``, ``lower``, ``upper``, ...).
 
-        ``what`` names a table of the result; the first one by default, and a name that is not there is refused with
+        The first row, ``headline``, is the number of the result, with level, kind, assumption (``assumes``), trust and
+        verdict (``fell``) in columns of their own. ``what`` names a table of the result; the first one by default, and a name that is not there is refused with
         those that are. ``wide`` adds the columns that few read, such as level, assumption and citation. ``library`` is
         "pandas", "polars" or "pyarrow"; by default the one that the program already uses, else the one that is
         installed. Rates are fractions. Raises `UsageError` for an unknown name and `MissingExtraError`, with the line

@@ -374,7 +374,7 @@ def intervals(title: str, items: Sequence[tuple[str, Plain]], *, share: bool) ->
     ends = [row[end] for row in rows for end in ("lower", "upper")]
     room = 0.06 * (max(ends) - min(ends) or 1)
     plain = axis([min(ends) - room, max(ends) + room], title="value", tickCount=6)
-    in_range = share and 0 <= min(ends) and max(ends) <= 1
+    in_range = share and min(ends) >= 0 and max(ends) <= 1
     text = caption("intervals", "read")
     return categories(
         "intervals", title, text, rows, axis_title="share", across=None if in_range else plain
