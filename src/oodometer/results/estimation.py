@@ -96,6 +96,7 @@ class Headline(WithInterval, Record):
     bands: Mapping[str, Interval] = field(default_factory=dict)
     history: HistoryUsed | None = None
     _spread, _spare = frozenset({"interval"}), frozenset({"bands", "history"})
+    _prompt = "interval kind level trust method assumes"
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ class Part(Record):
     reference: PartReference | None = None
     _first = "place rows reference headline estimates truth fell fell_without_labels"
     _spread = frozenset({"place"})
+    _prompt = "name rows headline truth fell"
     _spare = frozenset({"fell_without_labels", "headline_without_labels", "metrics"})
 
     @property

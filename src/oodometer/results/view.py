@@ -15,7 +15,7 @@ from ..errors import UnknownNameError, near_names
 from ..plain import Json, Plain, Strings
 from ..registry import canonical
 from .values import INTERVAL as INTERVAL
-from .values import Interval, Record, decimals_of, percent, signed_points
+from .values import Interval, Record, decimals_of, list_records, percent, signed_points
 
 READ = (
     "changes it"  # how a line ends that says what was read under names of a user's own: no warning
@@ -292,17 +292,20 @@ class Shown:
 
     __slots__ = ()
 
+    def __post_init__(self) -> None:
+        list_records(self)
+
     def to_frame(
         self, what: str | None = None, *, wide: bool = False, library: str | None = None
     ) -> Any:
         """Return a tidy frame, one row for each number, under plain names (``value``, ``lower``, ``upper``, ...).
 
         The first row, ``headline``, is the number of the result, with level, kind, assumption (``assumes``), trust and
-        verdict (``fell``) in columns of their own. ``what`` names a table of the result; the first one by default, and a name that is not there is refused with
-        those that are. ``wide`` adds the columns that few read, such as level, assumption and citation. ``library`` is
-        "pandas", "polars" or "pyarrow"; by default the one that the program already uses, else the one that is
-        installed. Rates are fractions. Raises `UsageError` for an unknown name and `MissingExtraError`, with the line
-        that installs it, where the library is absent.
+        verdict (``fell``) in columns of their own. ``what`` names a table of the result; the first one by default, and
+        a name that is not there is refused with those that are. ``wide`` adds the columns that few read, such as score
+        and citation. ``library`` is "pandas", "polars" or "pyarrow"; by default the one that the program already uses,
+        else the one that is installed. Rates are fractions. Raises `UsageError` for an unknown name and
+        `MissingExtraError`, with the line that installs it, where the library is absent.
         """
         return _above("outputs.frames").frame_of(self, what, library, wide)
 

@@ -331,8 +331,8 @@ class Plot:
     ) -> Figure:
         """The chart, as wide as its place on the page.
 
-        ``words`` describe it where the title does not. ``page_note``: see `Figure`. ``spoken=False`` leaves out the description of every single
-        mark, for charts of thousands whose numbers stand in a table beside them.
+        ``words`` describe it where the title does not. ``page_note``: see `Figure`. ``spoken=False`` leaves out the
+        description of every single mark, for charts of thousands whose numbers stand in a table beside them.
         """
         tables: dict[int, tuple[str, Rows]] = {}
         for layer in self.layers:
