@@ -1,4 +1,4 @@
-"""Pictures: a chart outside a page, as SVG or PNG, in the light colours of the page, its finding and caption above it."""
+"""Pictures: a chart outside a page, SVG or PNG, in the light colours of the page, its finding and caption above it."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def line_of(item: Any) -> str:
     >>> line_of(Skipped("leap", "needs `probabilities` of at least three classes; the file has two"))
     "Skipped(method='leap', why='needs `probabilities` of at least thr...')"
     >>> line_of(Interval(0.8317, 0.79, 0.87, 0.95, "exact"))
-    'Interval(0.8317 [0.79, 0.87], level=0.95, kind='exact')'
+    "Interval(0.8317 [0.79, 0.87], level=0.95, kind='exact')"
     """
     fields = getattr(item, "__dataclass_fields__", None)
     if fields is None:
@@ -126,6 +126,7 @@ class Records(tuple[Any, ...]):
     """
 
     __slots__ = ()
+    kept_as: ClassVar[type] = tuple  # in the file of what was fitted
 
     def __repr__(self) -> str:
         return f"({_lines(list(map(line_of, self[:_ROWS])), len(self))})"
@@ -140,6 +141,7 @@ class NamedRecords(dict[str, Any]):
     """
 
     __slots__ = ()
+    kept_as: ClassVar[type] = dict
 
     def __repr__(self) -> str:
         rows = [f"{name!r}: {line_of(item)}" for name, item in [*self.items()][:_ROWS]]
