@@ -311,6 +311,7 @@ def audit_view(result: Plain) -> View:
         warnings=warnings,
         seed=result.get("seed"),
         assumes=result.get("assumes"),
+        against=tuple(filter(None, [result.get("not_random")])),
         fell=inside(result, "fell", "verdict"),
         cells={name: result.get(name) for name in ("method", "labels", "effective_labels")},
     )

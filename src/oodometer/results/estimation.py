@@ -342,10 +342,23 @@ def estimation_view(result: Plain) -> View:
         alarms=alarm_lines(result),
         warnings=tuple(warning for warning in warnings if warning != in_sentence),
         seed=result.get("seed"),
-        assumes=head.get("assumes"),
+        assumes=None if measured else head.get("assumes"),
+        against=tuple(_against(result)),
         fell=inside(result, "fell", "verdict"),
         cells=_headline_cells(result, head, truth),
     )
+
+
+def _against(result: Plain) -> list[str]:
+    """What contradicts the assumption of the headline, and the truth where it lies outside the interval."""
+    refuted = inside(result, "assumptions", result.get("assume") or "natural", "refuted")
+    lines = [str(refuted)] if refuted else []
+    truth, estimate = interval_of(_truth(result)), interval_of(result.get("headline"))
+    if truth and estimate and not estimate.lower <= truth.value <= estimate.upper:
+        lines.append(
+            f"the labelled rows say {with_ends(truth)}, the estimate {with_ends(estimate)}"
+        )
+    return lines
 
 
 def _headline_cells(result: Plain, head: Plain, truth: Plain) -> Json:
@@ -354,6 +367,7 @@ def _headline_cells(result: Plain, head: Plain, truth: Plain) -> Json:
         **ends(head),
         "metric": "accuracy",
         "method": head.get("method"),
+        "assumes": head.get("assumes"),
         "rows": inside(result, "target", "rows"),
         "trust": head.get("trust"),
         "fell_p": inside(result, "fell", "p"),

@@ -143,8 +143,9 @@ class View:
     sentences : the most important first. details : those that wait until somebody asks. points : of a small chart, and
     ``line``, a level to hold them against, called ``line_name``. grids : tables. notes : sentences below the tables.
     alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples and draws,
-    where there are any. assumes : what the number rests on. fell : the verdict on a fall of the accuracy, as in `Fall`.
-    cells : further cells of the row ``headline`` with which tables begin, by their columns.
+    where there are any. assumes : what the number rests on. against : what contradicts it. fell : the verdict on a fall
+    of the accuracy, as in `Fall`. cells : further cells of the row ``headline`` with which tables begin, by their
+    columns.
     """
 
     title: str
@@ -165,6 +166,7 @@ class View:
     seed: int | None = None
     gap: bool = False
     assumes: str | None = None
+    against: Strings = ()
     fell: str | None = None
     cells: Plain = field(default_factory=dict)
 
@@ -329,6 +331,15 @@ class Shown:
         that installs it, where no library is there, and `WorkError` where the picture cannot be written.
         """
         return _above("outputs.plotting").plot_of(self, path, name=name, size=size)
+
+    def to_markdown(self) -> str:
+        """Return the first screen as Markdown, for a pull request, a ticket or a chat.
+
+        It holds the number with its interval, kind, assumption, trust and verdict, what contradicts it, the first
+        sentences and a table of at most 12 rows. `save` to .md writes all that the result says.
+        """
+        text: str = _above("outputs.markdown").first_screen_of(self)
+        return text
 
     def save(self, path: str | os.PathLike[str], *, what: str | None = None) -> Path:
         """Write the result to a file by its ending, whole or not at all.
