@@ -46,7 +46,7 @@ def standalone(figure: Figure, width: int = WIDTH) -> Json:
     text = json.dumps(figure.spec).replace('"width": "container"', f'"width": {width}')
     spec: Json = json.loads(_VARIABLE.sub(lambda name: colours[name[1]], text))
     # the title stands above the whole chart, the names of its rows included
-    title = {"text": textwrap.wrap(figure.title, int(width / _LETTER)), "anchor": "start"}
+    title: Json = {"text": textwrap.wrap(figure.title, int(width / _LETTER)), "anchor": "start"}
     title |= {"frame": "bounds", "fontSize": 14, "color": colours["ink"], "offset": 12}
     if figure.caption:
         title |= {"subtitle": textwrap.wrap(figure.caption, int(width / _SMALL_LETTER))}

@@ -217,8 +217,10 @@ class FewShotRanking(Shown, Record):
             "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence),
         }
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
-        named = {"models": "model"}
-        return {name: partial(Table, *row, named=named.get(name, "")) for name, row in rows.items()}
+        makers: dict[str, Maker] = {}
+        for name, (columns, cells) in rows.items():
+            makers[name] = partial(Table, columns, cells, (), "model" if name == "models" else "")
+        return makers
 
     @property
     def models(self) -> Strings:
