@@ -315,6 +315,7 @@ def estimation_view(result: Plain) -> View:
     head, truth = result.get("headline") or {}, _truth(result)
     measured, estimate = bool(truth.get("decides")), interval_of(head)
     item = interval_of(truth) if measured else estimate
+    believed = {} if measured else head  # a truth is not believed
     details = [*_details(result), *threshold_sentences(result)]
     warnings = result.get("warnings") or ()
     in_sentence = head.get("why") or "" if head.get("trust") == "none" else None
@@ -322,7 +323,7 @@ def estimation_view(result: Plain) -> View:
         "True accuracy" if measured else "Estimated accuracy",
         "none" if item is None else cells_of(item)[0],
         item,
-        trust=None if measured else head.get("trust"),
+        trust=believed.get("trust"),
         sentences=tuple(filter(None, _sentences(result, item, estimate))),
         details=tuple(filter(None, details)),
         points=tuple(_points(result.get("chunks") or ())),
@@ -342,7 +343,7 @@ def estimation_view(result: Plain) -> View:
         alarms=alarm_lines(result),
         warnings=tuple(warning for warning in warnings if warning != in_sentence),
         seed=result.get("seed"),
-        assumes=None if measured else head.get("assumes"),
+        assumes=believed.get("assumes"),
         against=tuple(_against(result)),
         fell=inside(result, "fell", "verdict"),
         cells=_headline_cells(result, head, truth),
