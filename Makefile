@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint types imports unit demo docs tutorials papers readme samples pictures bench coverage wheel format clean
+.PHONY: help test lint types imports unit demo docs tutorials papers readme samples pictures schema bench coverage wheel format clean
 
 help:
 	@echo "make test      lint, types, import contracts, then every test"
@@ -32,6 +32,7 @@ help:
 	@echo "make readme    run what README and first steps show, and write the answers again"
 	@echo "make samples   run the commands of every page of docs, and write what they print again"
 	@echo "make pictures   draw the pictures of the documentation again"
+	@echo "make schema    write the JSON Schema of the results again"
 	@echo "make bench     measure speed and quality, write the tables"
 	@echo "make coverage  tests with a coverage report"
 	@echo "make wheel     build archive and wheels, and try each in an environment of its own"
@@ -106,6 +107,9 @@ samples: $(DEV)
 
 pictures: $(DEV)
 	@$(BIN)/python docs/pictures.py
+
+schema: $(DEV)
+	@$(BIN)/python docs/schema.py
 
 wheel: $(BIN)/python
 	@$(BIN)/python -m pip install --quiet build

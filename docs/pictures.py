@@ -9,10 +9,10 @@ has those for dark as well.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,13 @@ import oodometer
 from oodometer.datasets import load_car_loan, load_digit_models
 from oodometer.reports.charts.looks import FONT
 from oodometer.reports.page import TEMPLATES
+from oodometer.reports.pictures import svg_of
 from oodometer.reports.sections import section_of
 from oodometer.verbs.demo import demo
 
 UNTIL_MAY = 35_219  # loans of README's example whose truth came in
 OUT = Path(__file__).parent / "pictures"
-WIDTH, LARGEST = 760, 60_000
-STYLE = dict(
-    re.findall(
-        r"--([\w-]+): ([^;]+);",
-        (TEMPLATES / "style.css").read_text(encoding="utf-8").split("@media")[0],
-    )
-)
+LARGEST = 60_000
 
 
 def drawn(result: Any) -> dict[str, Any]:
@@ -41,48 +36,6 @@ def drawn(result: Any) -> dict[str, Any]:
     plain = result.to_dict()
     figures, _ = section_of(plain["command"])(plain)
     return {figure.name: figure for figure in figures if figure is not None}
-
-
-def svg(figure: Any) -> str:
-    """One chart as SVG: the page's light colours, a white ground, its finding as the title."""
-    import vl_convert
-
-    text = json.dumps(figure.spec).replace('"width": "container"', f'"width": {WIDTH}')
-    spec = json.loads(re.sub(r"var\(--([\w-]+)\)", lambda name: STYLE[name[1]], text))
-    spec["background"], spec["padding"] = "white", 20
-    spec["title"] = {
-        "text": lines(figure.title, 78),
-        "anchor": "start",
-        "fontSize": 14,
-        "color": STYLE["ink"],
-        "offset": 12,
-    }
-    drawing = str(vl_convert.vegalite_to_svg(spec))
-    drawing = re.sub(
-        r' (aria-[a-z]+|role|font-family)="[^"]*"', "", drawing
-    )  # said of every mark; the page and
-    drawing = drawing.replace(
-        "<svg ", f'<svg font-family="{FONT}" ', 1
-    )  # the whole picture say it once
-    drawing = re.sub(
-        r'<path[^>]* opacity="0"[^>]*>', "", drawing
-    )  # where a page would show words for the pointer
-    drawing = re.sub(
-        r'(<text[^>]* stroke="[^"]*")', r'\1 paint-order="stroke"', drawing
-    )  # rims lie below letters
-    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), drawing)
-
-
-def lines(text: str, width: int) -> list[str]:
-    """The text in lines of at most so many characters."""
-    out = [""]
-    for word in text.split():
-        out = (
-            [*out[:-1], f"{out[-1]} {word}".strip()]
-            if len(out[-1]) + len(word) < width
-            else [*out, word]
-        )
-    return out
 
 
 def landing(figure: Any) -> str:
@@ -148,9 +101,11 @@ def main(wanted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         figures = {name: drawn(result) for name, result in results(Path(folder)).items()}
     draw = {"car_loan": landing}
-    texts = {
-        file: draw.get(file, svg)(figures[name][figure]) for file, (name, figure) in chosen.items()
+    # what stands around a picture says how to read it
+    charts = {
+        file: replace(figures[name][figure], caption="") for file, (name, figure) in chosen.items()
     }
+    texts = {file: draw.get(file, svg_of)(chart) for file, chart in charts.items()}
     for file, text in texts.items():
         if len(text.encode()) > LARGEST:
             raise SystemExit(f"{file}.svg has {len(text.encode())} bytes, more than {LARGEST}")

@@ -16,6 +16,7 @@ import numpy as np
 from oodometer import predict, rank, shift, stress
 from oodometer.engines import run_tasks
 from oodometer.errors import OodometerError
+from oodometer.results.values import plain
 from oodometer_lab.attributions import Lime, explain_in
 from oodometer_lab.datasets import Dataset
 from oodometer_lab.discriminators import collect
@@ -209,7 +210,7 @@ def others(runner: Any, out: Path) -> dict[str, Any]:
     ).to_dict()
     return {
         "judges": [digest(out / "judges" / f"member-{i}" / "model") for i in (0, 1)],
-        "worth": {name: repr(value) for name, value in judges.held_out.items()},
+        "worth": {name: repr(plain(value)) for name, value in judges.held_out.items()},
         "arrays": digest(out / "arrays"),
         "texts": digest(out / "texts"),
         "stress": digest(out / "stress" / "predictions", out / "stress" / "stress.csv"),

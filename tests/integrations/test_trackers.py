@@ -199,7 +199,7 @@ def test_wandb_gets_summary_chunks_table_page_and_artifact(
     ]
     assert [one["chunk"] for one in steps] == [0, 1, 2]
     kind, columns, cells = shown["oodometer.table"]
-    assert (kind, len(cells), cells[0][columns.index("start")]) == ("table", 3, "2026-01-05")
+    assert (kind, len(cells), cells[1][columns.index("start")]) == ("table", 4, "2026-01-05")
     assert shown["oodometer.page"][1].startswith("<!doctype html>")
     (artifact,) = run.artifacts
     assert artifact.files == ["estimate.json", "estimate.md", "estimate.html"]

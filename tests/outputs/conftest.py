@@ -17,6 +17,10 @@ from oodometer.testing import example_record
 
 EVIL = "<b>&\"'</b>"  # the name of a slice: markup, anywhere that forgot to escape it
 METHODS = ["source", "atc", "cbpe"]
+KINDS = ["estimate", "slices", "metrics", "methods", "evaluate", "evaluations", "diagnose", "audit"]
+KINDS += ["judge audit", "backtest", "compare", "rank", "history"]
+KINDS += ["judges", "stress"] if find_spec("oodometer_lab") else []
+"""Names of `made`."""
 
 
 def table(rows: int, seed: int, difficulty: float = 1.0, labelled: bool = True) -> pa.Table:
@@ -106,8 +110,29 @@ def stressed() -> Any:
     return StressTest(**about, models=(model,))
 
 
+def audited_judge() -> Any:
+    """300 verdicts of a judge who is right in about 85 %, people's on 60 of them."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(300) < 0.7
+    verdicts = np.where(rng.random(300) < 0.85, truth, ~truth)
+    human = [bool(one) if i < 60 else None for i, one in enumerate(truth)]
+    return oodometer.audit(
+        pa.table({"judge": verdicts, "human": human}), judge="judge", labels="human"
+    )
+
+
 @pytest.fixture(scope="session")
-def made(tables: Any) -> dict[str, Any]:
+def past(tables: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The history of two runs, two weeks of labels further on."""
+    store = str(tmp_path_factory.mktemp("store") / "runs.sqlite")
+    common: dict[str, Any] = {"methods": METHODS, "backtest": None, "every": "7d", "store": store}
+    for target in tables[1:]:
+        oodometer.estimate(tables[0], target, **common)
+    return oodometer.history(store)
+
+
+@pytest.fixture(scope="session")
+def made(tables: Any, past: Any) -> dict[str, Any]:
     """Name of a verb -> what it found."""
     reference, target, labelled = tables
     common: dict[str, Any] = {"methods": METHODS, "backtest": None}
@@ -120,7 +145,10 @@ def made(tables: Any) -> dict[str, Any]:
         ),
         "methods": oodometer.estimate(reference, target, **common),
         "evaluate": oodometer.evaluate(reference, by="place"),
+        "evaluations": oodometer.evaluate(reference, labelled),
         "diagnose": oodometer.diagnose(reference, target),
+        "judge audit": audited_judge(),
+        "history": past,
         "audit": oodometer.audit(reference, target, labels=[{"label": known}], methods=METHODS),
         "backtest": oodometer.backtest(
             reference, methods=METHODS, families=["none"], repeats=2, cache=None

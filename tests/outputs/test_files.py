@@ -35,13 +35,16 @@ def place(tables: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_csv_and_parquet_hold_the_frame(made: dict[str, Any], tmp_path: Path) -> None:
     for name in ("estimate", "slices", "audit", "backtest"):
         expected = made[name].to_frame(wide=True, library="pandas")
-        read = pd.read_parquet(made[name].save(tmp_path / f"{name}.parquet"))
-        pd.testing.assert_frame_equal(read, expected, check_dtype=False)
         times = [one for one in ("start", "end") if one in expected]
+        expected = expected.astype(dict.fromkeys(times, "datetime64[ms]"))  # what parquet knows
+        read = pd.read_parquet(made[name].save(tmp_path / f"{name}.parquet"))
+        assert "headline" in read.iloc[0].tolist()
+        pd.testing.assert_frame_equal(read, expected, check_dtype=False)
         text = pd.read_csv(made[name].save(tmp_path / f"{name}.csv"), parse_dates=times)
+        text = text.astype(dict.fromkeys(times, "datetime64[ms]"))
         pd.testing.assert_frame_equal(text, expected, check_dtype=False, rtol=1e-12)
     methods = made["estimate"].save(tmp_path / "methods.csv", what="methods")
-    assert pd.read_csv(methods)["method"].tolist() == ["source", "atc", "cbpe"]
+    assert pd.read_csv(methods)["method"].tolist() == ["headline", "source", "atc", "cbpe"]
 
 
 def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
@@ -174,8 +177,10 @@ def test_a_command_writes_every_file_that_is_asked_for(
     shown = capsys.readouterr().out
     assert "Estimated accuracy" in shown
     read = pd.read_csv(outs[0])
-    assert set(read["slice"]) == {"north", EVIL}
+    assert read["part"].tolist() == ["headline", "slice", "slice"]
     pd.testing.assert_frame_equal(pd.read_parquet(outs[1]), read, check_dtype=False, rtol=1e-12)
+    read = read[1:]
+    assert set(read["slice"]) == {"north", EVIL}
     told = json.loads(outs[2].read_text())
     assert told == json.loads((tmp_path / "b.json").read_text())
     assert told["argv"].startswith("oodometer")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,19 +12,28 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import oodometer
 from oodometer.errors import MissingExtraError, UsageError
 from oodometer.outputs.frames import table_of, typed
+from oodometer.results import Interval
+from oodometer.results.prediction import Prediction
 from oodometer.results.view import INTERVAL, Table
 
-from .conftest import EVIL, METHODS, table
+from .conftest import EVIL, KINDS, METHODS, table
+
+HEADLINE = {"level", "kind", "assumes", "trust", "fell"}
 
 
 def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None:
     found = made["estimate"]
     frame = found.to_frame(wide=True, library="pandas")
     assert isinstance(frame, pd.DataFrame)
-    main = ["chunk", "start", "end", "rows", "value", "lower", "upper", "fell", "alarm", "truth"]
+    main = ["part", "chunk", "start", "end", "rows", "value", "lower", "upper", "fell", "alarm"]
+    main += ["truth", "level", "kind", "assumes", "trust"]
     assert list(found.to_frame()) == main
+    assert frame["part"].tolist() == ["headline", "chunk", "chunk", "chunk"]
+    frame = frame[frame["part"] == "chunk"]
+    assert frame["assumes"].tolist() == [part.headline.assumes for part in found.chunks]
     assert len(frame) == len(found.chunks) == 3
     assert frame["start"].tolist() == [pd.Timestamp(f"2026-01-{day:02}") for day in (5, 12, 19)]
     assert frame["value"].tolist() == [part.headline.value for part in found.chunks]
@@ -40,6 +51,8 @@ def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None
 def test_slices_carry_their_names_and_no_truth_is_made_up(made: dict[str, Any]) -> None:
     frame = made["slices"].to_frame(wide=True, library="polars")
     assert isinstance(frame, pl.DataFrame)
+    assert frame["part"][0] == "headline"
+    frame = frame[1:]
     assert set(frame["slice"]) == {"north", EVIL}
     assert frame["truth"].null_count() == 2
     assert frame["truth"].dtype == pl.Float64
@@ -48,11 +61,13 @@ def test_slices_carry_their_names_and_no_truth_is_made_up(made: dict[str, Any]) 
 
 def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
     found = made["methods"]
-    assert list(found.to_frame(library="pandas")) == ["method", "value", "lower", "upper", "kind"]
+    main = ["method", "value", "lower", "upper", "kind", "level", "assumes", "trust", "fell"]
+    assert list(found.to_frame(library="pandas")) == main
     frame = found.to_frame(library="pandas").set_index("method")
-    assert frame.index.tolist() == METHODS
+    assert frame.index.tolist() == ["headline", *METHODS]
     assert frame.loc["atc", "value"] == found["atc"].value
-    assert made["estimate"].to_frame("methods", library="pandas")["method"].tolist() == METHODS
+    methods = made["estimate"].to_frame("methods", library="pandas")["method"].tolist()
+    assert methods == ["headline", *METHODS]
     with pytest.raises(
         UsageError, match="has no table 'parts'; it has methods, headline, assumptions"
     ):
@@ -73,11 +88,11 @@ def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
     assert frame.loc["mcc", "truth"] == found.metrics["mcc"].truth.value
     assert frame.loc["accuracy", "reference"] == found.reference["accuracy"]
     assert frame.loc["accuracy", "truth"] == found.target["accuracy"]["value"]
-    parts = found.to_frame(library="pandas").set_index(["slice", "metric"])
+    parts = found.to_frame(library="pandas")[1:].set_index(["slice", "metric"])
     for part in found.slices:
         assert parts.loc[(part.name, "mcc"), "value"] == part.metrics["mcc"].value
         assert parts.loc[(part.name, "mcc"), "truth"] == part.metrics["mcc"].truth.value
-    methods = found.to_frame("methods", library="pandas")
+    methods = found.to_frame("methods", library="pandas")[1:]
     assert methods.groupby("metric")["method"].apply(list)["mcc"] == [
         e.method for e in found.metrics["mcc"].estimates
     ]
@@ -85,22 +100,64 @@ def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
     assert moved.loc["size", "distance"] == found.diagnosis.columns[0].distance
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "estimate",
-        "slices",
-        "metrics",
-        "evaluate",
-        "diagnose",
-        "audit",
-        "backtest",
-        "compare",
-        "rank",
-        "judges",
-        "stress",
-    ],
-)
+NUMBERS = {  # of a result -> its own number
+    "evaluate": lambda found: found["accuracy"],
+    "audit": lambda found: found.estimate.interval,
+    "judge audit": lambda found: found.estimate.interval,
+    "rank": lambda found: found.likeliest.accuracy,
+    "history": lambda found: found["table"].of("chunk")[-1].newest,
+    "judges": lambda found: found.estimate,
+    "stress": lambda found: found.models[0].curves[0].points[-1].estimate,
+}
+
+
+@pytest.mark.parametrize("name", [one for one in KINDS if one not in ("diagnose", "evaluations")])
+def test_every_first_table_begins_with_the_headline(made: dict[str, Any], name: str) -> None:
+    found, (what, *_) = made[name], made[name].frames()
+    row = found.to_frame(library="pandas").iloc[0]
+    assert set(row.index) >= HEADLINE
+    assert row.tolist().count("headline") == 1
+    if name == "compare":
+        assert row["value"] == found.difference["value"]
+        assert row["says"].startswith("Difference in accuracy")
+    elif name == "backtest":
+        assert row["error"] == found.overall()[0].error
+        assert found.overall()[0].method in row["says"]
+    else:
+        number = NUMBERS.get(name, lambda found: found.headline)(found)
+        assert row[["value", "lower", "upper"]].tolist() == [
+            number.value,
+            number.lower,
+            number.upper,
+        ]
+    if isinstance(found, oodometer.Estimation):
+        head = found.headline
+        assert row["fell"] == found.fell.verdict
+        assert row[["level", "kind", "assumes", "trust"]].tolist() == [
+            0.95,
+            head.interval.kind,
+            head.assumes,
+            head.trust,
+        ]
+    assert table_of(found, what).rows[0] == table_of(found).rows[0]
+
+
+def test_a_number_without_a_table_is_a_table_of_its_own(tmp_path: Path) -> None:
+    accuracy = Interval(0.8, 0.7, 0.9, 0.95, "exact")
+    asked = Prediction("0", "m", "d.csv", None, 50, (0, 1), ("label",), accuracy)
+    frame = pd.read_csv(asked.save(tmp_path / "a.csv"))
+    assert frame[["result", "value", "kind"]].values.tolist() == [["headline", 0.8, "exact"]]
+    with pytest.raises(UsageError, match="Prediction has no table 'numbers'; it has none"):
+        replace(asked, accuracy=None).to_frame()
+
+
+def test_results_without_a_number_have_no_headline(made: dict[str, Any]) -> None:
+    for name in ("diagnose", "evaluations"):
+        table = table_of(made[name])
+        assert "headline" not in {cell for row in table.rows for cell in map(str, row.values())}
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_every_table_of_every_result_is_the_same_in_both_libraries(
     made: dict[str, Any], name: str
 ) -> None:
@@ -112,6 +169,8 @@ def test_every_table_of_every_result_is_the_same_in_both_libraries(
             found.to_frame(what, wide=True, library=library) for library in ("pandas", "polars")
         )
         assert one.shape == other.shape == (len(table.rows), len(table.columns))
+        has_headline = bool(table.named) and name != "evaluations"
+        assert not has_headline or list(one[table.named]).count("headline") == 1
         assert len(table.rows) > 0, what
         assert list(one.columns) == other.columns == list(table.columns)
         if set(INTERVAL) <= set(table.columns):
@@ -124,10 +183,10 @@ def test_numbers_of_other_results_are_theirs(made: dict[str, Any]) -> None:
     evaluation, audit, backtest, comparison = (
         made[name] for name in ("evaluate", "audit", "backtest", "compare")
     )
-    metrics = evaluation.to_frame("metrics", library="pandas").set_index("metric")["value"]
+    metrics = evaluation.to_frame("metrics", library="pandas")[1:].set_index("metric")["value"]
     assert metrics["accuracy"] == evaluation["accuracy"].value
     assert (
-        evaluation.to_frame(library="pandas").groupby("slice")["rows"].first().sum()
+        evaluation.to_frame(library="pandas")[1:].groupby("slice")["rows"].first().sum()
         == evaluation.rows
     )
     numbers = audit.to_frame(library="pandas").set_index("number")
@@ -163,7 +222,7 @@ def test_the_library_in_use_is_taken_and_an_absent_one_named(
         found.to_frame()
     with pytest.raises(MissingExtraError, match=r"needs polars, .*; run: pip install polars$"):
         found.to_frame(library="polars")
-    assert found.to_frame(library="pyarrow").num_rows == len(METHODS)
+    assert found.to_frame(library="pyarrow").num_rows == 1 + len(METHODS)
 
 
 def test_columns_keep_their_types_where_every_cell_is_empty() -> None:
@@ -197,6 +256,9 @@ def test_columns_keep_their_types_where_every_cell_is_empty() -> None:
 def test_numbers_of_a_ranking_are_its_own(made: dict[str, Any]) -> None:
     found, labels = made["rank"], np.array(table(400, 2)["label"])[:60]
     models = found.to_frame(library="pandas").set_index("model")
+    head, models = models.loc["headline"], models.drop("headline")
+    assert (head["rank"], head["p_best"]) == (1, found.likeliest.p_best)
+    assert head["says"] == "Most likely the best of 2 models: a"
     assert models["rank"].to_dict() == {"a": 1, EVIL: 2}
     assert (models["labels"] == 60).all()
     for name, difficulty in (("a", 1.0), (EVIL, 3.0)):
@@ -215,7 +277,7 @@ def test_numbers_of_judges_are_those_of_their_votes(made: dict[str, Any]) -> Non
     numbers = made["judges"].to_frame(library="pandas").set_index("number")
     shares = {"lower": 2 / 6, "upper": 5 / 6, "mean": 7 / 12}
     assert numbers["value"][list(shares)].to_dict() == pytest.approx(shares)
-    assert numbers["value"].tolist()[4:] == pytest.approx([3 / 6, 4 / 6, 3 / 6])
+    assert numbers["value"].tolist()[5:] == pytest.approx([3 / 6, 4 / 6, 3 / 6])
     assert (numbers["rows"] == 6).all()
 
 
@@ -223,6 +285,8 @@ def test_a_stress_test_has_a_row_for_truth_and_estimate_of_each_severity(
     made: dict[str, Any],
 ) -> None:
     points = made["stress"].to_frame(library="pandas")
+    assert points.loc[0, "says"] == "the lowest: typos at severity 0.2"
+    points = points[1:]
     assert points["step"].tolist()[2:] == ["0.1", "0.1", "0.2", "0.2"]
     assert points["step"][:2].isna().all()
     assert (points["model"] == EVIL).all()

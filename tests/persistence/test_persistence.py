@@ -54,6 +54,11 @@ def test_the_floors_are_there() -> None:
     assert [floor for floor in FLOORS if find_spec(f"oodometer.{floor}") is None] == []
 
 
+def exact(found: Any) -> str:
+    """All fields of an estimate, its numbers to the last bit."""
+    return repr(vars(found))
+
+
 def there_and_back(value: Any) -> Any:
     """The value through JSON and arrays, as in a file; to encode what came back gives the same bytes."""
     encoder, again = Encoder(), Encoder()
@@ -75,7 +80,7 @@ def test_every_estimator_comes_back_bit_by_bit(name: str, kind: str) -> None:
         pytest.skip("does not apply to these data")
     back = there_and_back(fitted)
     assert type(back) is type(fitted)
-    assert repr(back.estimate(target)) == repr(before), "all numbers, to the last bit"
+    assert exact(back.estimate(target)) == exact(before)
 
 
 def test_every_estimator_was_among_them() -> None:
@@ -136,7 +141,7 @@ def test_arrays_come_back_with_type_shape_order_and_identity() -> None:
     assert back["f"].values.tolist() == [1.0, 2.0, 3.0]
     assert isinstance(back["g"], Sums)
     trial = Trial("none", 0.0, 1, 9, 0.5, 0.5, {"atc": (0.1, 0.2, float("nan"))}, {})
-    assert repr(there_and_back(trial)) == repr(trial)
+    assert repr(vars(there_and_back(trial))) == repr(vars(trial))
 
 
 def test_a_record_comes_back_without_what_was_worked_out() -> None:
@@ -212,7 +217,8 @@ def test_a_method_of_a_plugin_is_found_by_its_name() -> None:
         encoder = Encoder()
         told = encoder.encode(fitted)
         assert told["c"] == "plugin:estimator:of-someone-else"
-        assert repr(decoded(told, encoder.arrays).estimate(TARGET)) == repr(fitted.estimate(TARGET))
+        again = decoded(told, encoder.arrays).estimate(TARGET)
+        assert exact(again) == exact(fitted.estimate(TARGET))
     finally:
         unregister("estimator", "of-someone-else")
 

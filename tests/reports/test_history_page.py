@@ -25,7 +25,7 @@ def text(page: str) -> str:
 def test_what_stands_comes_first_and_every_part_is_told(history: dict[str, Any]) -> None:
     said = text(render(history))
     assert said.index("Newest of 4 runs, 2026-03-04 05:15 UTC: 85.0 %") < said.index(
-        "Lowest in 2026-02"
+        "Lowest estimated accuracy in 2026-02"
     )
     assert "ALARM stands in 2 chunks: 2026-02, 2026-03" in said
     assert "2026-01 300 90.0 % 85.0 % 94.0 % 88.0 % 4 ended 2026-03-04" in said
@@ -42,7 +42,7 @@ def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[st
     figure = charts.newest(months, 0)
     assert (
         figure.title.replace("\N{NO-BREAK SPACE}", " ")
-        == "Lowest in 2026-02: 72.0 %; 2 of 3 chunks with an alarm"
+        == "Lowest estimated accuracy in 2026-02: 72.0 %; 2 of 3 chunks with an alarm"
     )
     assert figure.caption.endswith("Rings are alarms that stand. Grey rings are alarms that ended.")
     rows = next(one for one in figure.spec["datasets"].values() if "alarm" in one[0])
@@ -59,7 +59,7 @@ def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[st
     assert charts.changes(whole, 2) == []
     of_runs = charts.newest(whole, 2)
     assert of_runs.title.replace("\N{NO-BREAK SPACE}", " ").startswith(
-        "Lowest in run 9, 2026-03-03 05:15: 88.0 %"
+        "Lowest estimated accuracy in run 9, 2026-03-03 05:15: 88.0 %"
     )
     levels = charts.levels(months)
     assert levels == [("reference", 0.91, "var(--reference)"), ("bound", 0.8, "var(--poor)")]

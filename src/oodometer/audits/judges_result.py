@@ -117,7 +117,12 @@ class JudgeAudit(Audit):
             name: tuple(dict.fromkeys(n for row in rows for n in row))
             for name, rows in tables.items()
         }
-        return {name: partial(Table, columns[name], rows) for name, rows in tables.items() if rows}
+        named = {"intervals": "method"}
+        return {
+            name: partial(Table, columns[name], rows, named=named.get(name, ""))
+            for name, rows in tables.items()
+            if rows
+        }
 
 
 @dataclass(frozen=True)
@@ -213,6 +218,8 @@ def judges_view(result: Plain) -> View:
         notes=notes,
         warnings=warnings,
         seed=result.get("seed"),
+        assumes=result.get("assumes"),
+        fell=inside(result, "fell", "verdict"),
     )
 
 

@@ -283,6 +283,9 @@ def audit_view(result: Plain) -> View:
             alarms=alarms,
             warnings=warnings,
             seed=result.get("seed"),
+            assumes=head.get("assumes"),
+            fell=inside(result, "fell", "verdict"),
+            cells={"method": head.get("method"), "labels": 0},
         )
     random = not result.get("not_random")
     unsure = result.get("assumes") and result["labels"] < rows
@@ -307,6 +310,10 @@ def audit_view(result: Plain) -> View:
         alarms=alarms,
         warnings=warnings,
         seed=result.get("seed"),
+        assumes=result.get("assumes"),
+        against=tuple(filter(None, [result.get("not_random")])),
+        fell=inside(result, "fell", "verdict"),
+        cells={name: result.get(name) for name in ("method", "labels", "effective_labels")},
     )
 
 
@@ -446,4 +453,5 @@ def _intervals_table(audit: Audit) -> Table:
             }
         )
     rows.sort(key=lambda row: ("audited", "believed", "label-free", "another").index(row["number"]))
-    return Table(("number", "method", *INTERVAL, "labels", "effective_labels", "assumes"), rows)
+    columns = ("number", "method", *INTERVAL, "labels", "effective_labels", "assumes")
+    return Table(columns, rows, named="number")

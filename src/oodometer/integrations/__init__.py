@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import MissingExtraError, UsageError
-from ..outputs.frames import table_of
+from ..outputs.frames import bare_table, table_of
 from ..plain import Json, Plain
 from ..results.view import Table
 
@@ -130,7 +130,7 @@ def _numbers(result: Any) -> dict[str, float]:
     what = next(
         (_NUMBERS[cls.__name__] for cls in type(result).__mro__ if cls.__name__ in _NUMBERS), None
     )
-    table = table_of(result, what if what in result.frames() else None)
+    table = bare_table(result, what if what in result.frames() else None)
     keys = [name for name in _NAMED_BY if name in table.columns]
     if what == "headline":
         keys = ["metric"]  # its method is an option, and differs from night to night

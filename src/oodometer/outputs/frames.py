@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MissingExtraError, UsageError
-from ..results.view import Maker, Table
+from ..plain import Json
+from ..results.view import INTERVAL, Maker, Table, View, ends
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +59,7 @@ def _there(name: str) -> bool:
 _TYPES: dict[str, str] = {
     "real": "value lower upper level truth truth_lower truth_upper reference fell_p p p_value p_best p_a_better power "
     "statistic severity error bias coverage width effective_labels x differ lowest expected highest distance psi",
-    "whole": "rows labels correct rank repeat cases right only_a only_b suggested support row stratum",
+    "whole": "runs run rows labels correct rank repeat cases right only_a only_b suggested support row stratum",
     "truth": "alarm undecided higher_is_better moved",
     "time": "start end",
 }
@@ -66,14 +67,53 @@ _TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split
 
 
 def table_of(result: Any, what: str | None = None) -> Table:
-    """One table of a result; `UsageError` names those that there are."""
-    makers: dict[str, Maker] = result.frames()
+    """One table of a result, the row of its headline first; `UsageError` names the tables that there are."""
+    table = bare_table(result, what)
+    return with_headline(table, result.view()) if table.named else table
+
+
+def bare_table(result: Any, what: str | None = None) -> Table:
+    """One table of a result without the row of its headline; errors are those of `table_of`."""
+    makers: dict[str, Maker] = result.frames() or _number_alone(result)
     name = next(iter(makers), "numbers") if what is None else what
     if name not in makers:
         raise UsageError(
             f"{type(result).__name__} has no table {name!r}; it has {', '.join(makers) or 'none'}"
         )
     return makers[name]()
+
+
+HEADLINE = ("level", "kind", "assumes", "trust", "fell")
+"""Columns that a table with the row ``headline`` has, whatever else it holds."""
+_WHERE_SAID = ("truth", "says")  # further ones, where the headline has such a cell
+
+
+def with_headline(table: Table, view: View) -> Table:
+    """The table with the number of the view as its first row; as it is where the view has no number.
+
+    >>> from ..results.values import Interval
+    >>> view = View("Accuracy", "80.0 %", Interval(0.8, 0.7, 0.9, 0.95, "exact"), trust="high")
+    >>> out = with_headline(Table(("method", "value"), [{"method": "atc", "value": 0.7}], named="method"), view)
+    >>> out.columns, [row["method"] for row in out.rows], out.rows[0]["kind"]
+    (('method', 'value', 'level', 'kind', 'assumes', 'trust', 'fell'), ['headline', 'atc'], 'exact')
+    """
+    if view.interval is None and not view.cells:
+        return table
+    row: Json = {**ends(view.interval), "assumes": view.assumes, "trust": view.trust}
+    row |= {"fell": view.fell, **view.cells, table.named: "headline"}
+    added = [*HEADLINE, *(name for name in _WHERE_SAID if row.get(name) is not None)]
+    main = tuple(dict.fromkeys((table.named, *table.main, *added))) if table.main else ()
+    columns = tuple(dict.fromkeys((*table.columns, *added)))
+    first = {name: row.get(name) for name in columns}
+    return Table(columns, [first, *table.rows], main, table.named)
+
+
+def _number_alone(result: Any) -> dict[str, Maker]:
+    """The table of a result that has a number and no other."""
+    has_number = result.view().interval is not None
+    return (
+        {"headline": lambda: Table(("result", *INTERVAL), [], (), "result")} if has_number else {}
+    )
 
 
 def typed(table: Table) -> pa.Table:

@@ -365,7 +365,7 @@ class Encoder:
             raise NotKept(f"{'.'.join(self._way) or 'it'} holds {error}") from None
 
     def _of(self, value: Any) -> Any:
-        kind = type(value)
+        kind = getattr(type(value), "kept_as", type(value))  # what differs at a prompt alone
         if kind in _PLAIN:
             return value
         if kind is float:

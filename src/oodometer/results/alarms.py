@@ -32,6 +32,7 @@ class Fall(Record):
     changed: float | None
     alarm: bool
     why: str
+    _prompt = "verdict p alarm by_at_least changed"
 
     def sentence(self) -> str:
         """The question and its answer in a line."""

@@ -143,9 +143,13 @@ class Backtest(Shown):
 
         return {
             "rows": lambda: Table(
-                ("method", "family", "severity", *errors), list(map(vars, self.rows))
+                ("method", "family", "severity", *errors),
+                list(map(vars, self.rows)),
+                named="method",
             ),
-            "methods": lambda: Table(("method", *errors), list(map(vars, self.overall()))),
+            "methods": lambda: Table(
+                ("method", *errors), list(map(vars, self.overall())), named="method"
+            ),
             "trials": trials,
         }
 
@@ -244,6 +248,7 @@ def backtest_view(result: Plain) -> View:
         ),
         warnings=warnings,
         seed=result.get("seed"),
+        cells={**order[0], "says": f"{title}: {points(order[0]['error'])}, {order[0]['method']}"},
     )
 
 

@@ -182,6 +182,7 @@ def comparison_view(result: Plain) -> View:
         details=tuple(text for sentences in findings for text in sentences[1:]),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
+        cells={} if item is None else {"metric": "difference", "says": f"{title}: {number}"},
     )
 
 
@@ -759,4 +760,4 @@ def _models_table(result: Comparison) -> Table:
                         "rank": rank,
                     }
                 )
-    return Table(("model", "domain", "metric", *INTERVAL, "rank"), rows)
+    return Table(("model", "domain", "metric", *INTERVAL, "rank"), rows, named="model")

@@ -41,6 +41,7 @@ from .view import (
 _EQUAL = 0.0005  # differences below this read as none
 _MOST_PARTS = 30  # slices or chunks in a table at first
 _ENDS = ("value", "lower", "upper")
+_TRUTH_ENDS = {"": "value", "_lower": "lower", "_upper": "upper"}  # columns of the truth
 
 # What one may believe of the shift, and what it then leaves unchanged.
 ASSUMPTIONS: dict[str, str] = {
@@ -95,6 +96,7 @@ class Headline(WithInterval, Record):
     bands: Mapping[str, Interval] = field(default_factory=dict)
     history: HistoryUsed | None = None
     _spread, _spare = frozenset({"interval"}), frozenset({"bands", "history"})
+    _prompt = "interval kind level trust method assumes"
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ class Part(Record):
     reference: PartReference | None = None
     _first = "place rows reference headline estimates truth fell fell_without_labels"
     _spread = frozenset({"place"})
+    _prompt = "name rows headline truth fell"
     _spare = frozenset({"fell_without_labels", "headline_without_labels", "metrics"})
 
     @property
@@ -312,6 +315,7 @@ def estimation_view(result: Plain) -> View:
     head, truth = result.get("headline") or {}, _truth(result)
     measured, estimate = bool(truth.get("decides")), interval_of(head)
     item = interval_of(truth) if measured else estimate
+    believed = {} if measured else head  # a truth is not believed
     details = [*_details(result), *threshold_sentences(result)]
     warnings = result.get("warnings") or ()
     in_sentence = head.get("why") or "" if head.get("trust") == "none" else None
@@ -319,7 +323,7 @@ def estimation_view(result: Plain) -> View:
         "True accuracy" if measured else "Estimated accuracy",
         "none" if item is None else cells_of(item)[0],
         item,
-        trust=None if measured else head.get("trust"),
+        trust=believed.get("trust"),
         sentences=tuple(filter(None, _sentences(result, item, estimate))),
         details=tuple(filter(None, details)),
         points=tuple(_points(result.get("chunks") or ())),
@@ -339,7 +343,39 @@ def estimation_view(result: Plain) -> View:
         alarms=alarm_lines(result),
         warnings=tuple(warning for warning in warnings if warning != in_sentence),
         seed=result.get("seed"),
+        assumes=believed.get("assumes"),
+        against=tuple(_against(result)),
+        fell=inside(result, "fell", "verdict"),
+        cells=_headline_cells(result, head, truth),
     )
+
+
+def _against(result: Plain) -> list[str]:
+    """What contradicts the assumption of the headline, and the truth where it lies outside the interval."""
+    refuted = inside(result, "assumptions", result.get("assume") or "natural", "refuted")
+    lines = [str(refuted)] if refuted else []
+    truth, estimate = interval_of(_truth(result)), interval_of(result.get("headline"))
+    if truth and estimate and not estimate.lower <= truth.value <= estimate.upper:
+        lines.append(
+            f"the labelled rows say {with_ends(truth)}, the estimate {with_ends(estimate)}"
+        )
+    return lines
+
+
+def _headline_cells(result: Plain, head: Plain, truth: Plain) -> Json:
+    """The row of the headline in tables: the estimate, beside the truth where labels tell it."""
+    return {
+        **ends(head),
+        "metric": "accuracy",
+        "method": head.get("method"),
+        "assumes": head.get("assumes"),
+        "rows": inside(result, "target", "rows"),
+        "trust": head.get("trust"),
+        "fell_p": inside(result, "fell", "p"),
+        "alarm": inside(result, "fell", "alarm"),
+        **{f"truth{end}": truth.get(name) for end, name in _TRUTH_ENDS.items()},
+        "reference": inside(result, "reference", "accuracy"),
+    }
 
 
 def _details(result: Plain) -> list[str]:
@@ -744,6 +780,7 @@ def _metric_cells(item: Estimation | Part, name: str, metric: OneMetric) -> Json
     fall = zip(_FALL, (getattr(fell, key, None) for key in ("verdict", "p", "alarm")), strict=True)
     out = {"metric": name, **ends(head), "method": head.method, "trust": head.trust, **dict(fall)}
     return out | {
+        "assumes": head.assumes,
         "truth": truth["value"],
         "truth_lower": truth["lower"],
         "truth_upper": truth["upper"],
@@ -778,7 +815,10 @@ def _parts_table(result: Estimation) -> Table:
     ]
     main = (*about, "rows", *_several(result), *_ENDS, "fell", "alarm", "truth")
     return Table(
-        ("part", *about, *_PART, "reference"), rows, tuple(name for name in main if name != "by")
+        ("part", *about, *_PART, "reference", "assumes"),
+        rows,
+        tuple(name for name in main if name != "by"),
+        "part",
     )
 
 
@@ -790,7 +830,6 @@ def _headline_table(result: Estimation) -> Table:
             {
                 "rows": result.target.get("rows"),
                 "reference": item.reference,
-                "assumes": item.headline.assumes,
                 **_metric_cells(result, name, item),
             }
         )
@@ -818,7 +857,8 @@ def _methods_table(result: Estimation) -> Table:
         {"metric": name, **{key: getattr(estimate, key) for key in columns}}
         for name, estimate in every
     ]
-    return Table(("metric", *columns), rows, (*_several(result), "method", *_ENDS, "kind"))
+    main = (*_several(result), "method", *_ENDS, "kind")
+    return Table(("metric", *columns), rows, main, "method")
 
 
 def _assumptions_table(result: Estimation) -> Table:

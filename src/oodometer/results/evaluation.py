@@ -184,6 +184,7 @@ def evaluation_view(result: Plain) -> View:
         ),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
+        cells={"metric": name or None, "rows": result.get("rows")} if name else {},
     )
 
 
@@ -582,14 +583,15 @@ def _frames(several: Sequence[Evaluation]) -> dict[str, Maker]:
         ("curves", about, _curve_rows, any(item.curves for item in several)),
     ]
 
-    def table(columns: Strings, rows: Callable[[Evaluation], list[Json]]) -> Table:
+    def table(columns: Strings, rows: Callable[[Evaluation], list[Json]], named: str) -> Table:
         return Table(
             ("name", *columns),
             [{"name": item.name, **row} for item in several for row in rows(item)],
+            named=named,
         )
 
     return {
-        name: partial(table, columns, rows)
+        name: partial(table, columns, rows, "name" if name in ("slices", "metrics") else "")
         for name, columns, rows, is_present in makers
         if is_present
     }

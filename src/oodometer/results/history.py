@@ -7,7 +7,20 @@ from dataclasses import dataclass, replace
 
 from ..plain import Json, Plain, inside
 from .values import Record, counted, percent, plain, points
-from .view import Grid, Named, Point, Shown, View, cell, cells_of, interval_of, shows, with_ends
+from .view import (
+    Grid,
+    Maker,
+    Named,
+    Point,
+    Shown,
+    Table,
+    View,
+    cell,
+    cells_of,
+    interval_of,
+    shows,
+    with_ends,
+)
 
 
 @dataclass(frozen=True)
@@ -118,6 +131,10 @@ class Job(Shown):
         """The kind of part that the newest run has: "chunk", "slice" or "target"."""
         return next((kind for kind in ("chunk", "slice") if self.of(kind)), "target")
 
+    def frames(self) -> dict[str, Maker]:
+        """``parts``: the newest number of every part; ``runs``, oldest first."""
+        return _frames([self])
+
     def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
         return {"job": self.name, "runs": plain(self.runs), "parts": plain(self.parts)}
@@ -140,6 +157,28 @@ class History(Shown, Record, Named[Job]):
     jobs: tuple[Job, ...]
     argv: str | None = None
     _command, _noun, _entries = "history", "job", ("jobs", "name")
+
+    def frames(self) -> dict[str, Maker]:
+        """The tables of one job, with the rows of all; the row ``headline`` where there is one job."""
+        return _frames(self.jobs)
+
+
+def _frames(jobs: Sequence[Job]) -> dict[str, Maker]:
+    """Tables of the newest number of every part of these jobs, and of their runs."""
+    parts, runs = list[Json](), list[Json]()
+    for job in jobs:
+        runs += [{**vars(run), "run": run.number} for run in job.runs]
+        for part in job.parts:
+            seen, truth = part.newest, part.truth or {}
+            row = {**vars(part), **vars(seen), "job": job.name, "part": part.kind}
+            row |= {"kind": None, "truth": truth.get("value"), "alarm": bool(part.standing)}
+            parts.append(row | {"runs": len(part.seen)})
+    number = ("value", "lower", "upper", "trust")
+    about = ("part", "job", "name", "start", "end", "rows", "metric", *number, "fell", "alarm")
+    return {
+        "parts": lambda: Table((*about, "truth", "runs", "at"), parts, named="part"),
+        "runs": lambda: Table(("job", "run", "at", "rows", *number, "truth", "exit_code"), runs),
+    }
 
 
 @shows(History)
@@ -208,7 +247,17 @@ def job_view(result: Plain) -> View:
             _runs_grid(runs),
         ),
         alarms=(_alarm(standing, kind),) if standing else (),
+        fell=last.get("fell"),
+        cells={"job": result.get("job"), "rows": last.get("rows"), "at": last.get("at")}
+        | {"metric": "accuracy", "alarm": bool(standing), "truth": _truth(last)},
     )
+
+
+def _truth(item: Plain) -> float | None:
+    """The truth of a part, or of a run, where labels told it."""
+    truth = item.get("truth")
+    number: float | None = truth.get("value") if isinstance(truth, Mapping) else truth
+    return number
 
 
 def _stands(part: Plain) -> bool:

@@ -217,7 +217,10 @@ class FewShotRanking(Shown, Record):
             "evidence": (("evidence", "group", "model", *INTERVAL, "higher_is_better"), evidence),
         }
         rows |= {"suggested": (("id", "text"), suggested)} if suggested else {}
-        return {name: partial(Table, *row) for name, row in rows.items()}
+        makers: dict[str, Maker] = {}
+        for name, (columns, cells) in rows.items():
+            makers[name] = partial(Table, columns, cells, (), "model" if name == "models" else "")
+        return makers
 
     @property
     def models(self) -> Strings:
@@ -291,9 +294,11 @@ def ranking_view(result: Plain) -> View:
     top = max(rows, key=lambda row: row["p_best"] or 0.0)
     may_mislead = any(item["group"] == "factor" for item in evidence)
     left_out = (result.get("left_out") or {}).items()
+    title = f"Most likely the best of {counted(len(rows), 'model')}"
+    number = "open" if result.get("open") else str(top["model"])
     return View(
-        f"Most likely the best of {counted(len(rows), 'model')}",
-        "open" if result.get("open") else str(top["model"]),
+        title,
+        number,
         note=_origin(result, top),
         sentences=(
             _nothing_tells(result),
@@ -325,6 +330,15 @@ def ranking_view(result: Plain) -> View:
         ),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
+        cells={
+            **ends(_evidence_of(top).get("accuracy")),
+            "rank": top.get("rank"),
+            "p_best": top["p_best"],
+            "right": _evidence_of(top).get("right"),
+            "labels": _random_labels(result),
+            "source": top.get("source"),
+            "says": f"{title}: {number}",
+        },
     )
 
 

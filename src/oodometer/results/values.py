@@ -54,9 +54,125 @@ def plain(value: Any) -> Any:
     return value
 
 
+_LINE, _ROWS = 120, 12  # characters of a record at a prompt, and records of a sequence
+_WORDS, _ITEMS = 40, 3  # characters of a text and items of a sequence inside such a line
+
+
+def line_of(item: Any) -> str:
+    """A record, or anything else, as a line for a prompt: long texts and sequences are cut, empty fields left out.
+
+    >>> line_of(Skipped("leap", "needs `probabilities` of at least three classes; the file has two"))
+    "Skipped(method='leap', why='needs `probabilities` of at least thr...')"
+    >>> line_of(Interval(0.8317, 0.79, 0.87, 0.95, "exact"))
+    "Interval(0.8317 [0.79, 0.87], level=0.95, kind='exact')"
+    """
+    fields = getattr(item, "__dataclass_fields__", None)
+    if fields is None:
+        return _cut(_brief(item), _LINE)
+    names = getattr(item, "_prompt", "").split() or [
+        *dict.fromkeys((*getattr(item, "_first", "").split(), *fields))
+    ]
+    values = {name: getattr(item, name) for name in names}
+    parts = []
+    if _has_ends(item) and "value" in names:
+        parts.append(_brief(item))
+        values = {name: value for name, value in values.items() if name not in INTERVAL[:3]}
+    for name, value in values.items():
+        if not (value is None or (hasattr(value, "__len__") and not len(value))):
+            parts.append(f"{name}={_brief(value)}")
+    return _cut(f"{type(item).__name__}({', '.join(parts)})", _LINE)
+
+
+def _has_ends(item: Any) -> bool:
+    """Whether it is a number with both ends of an interval."""
+    return all(isinstance(getattr(item, name, None), (float, int)) for name in INTERVAL[:3])
+
+
+def _brief(value: Any) -> str:
+    """A value inside the line of a record."""
+    if isinstance(value, str):
+        return repr(_cut(value, _WORDS, ""))
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if _has_ends(value):
+        return f"{value.value:.4g} [{value.lower:.4g}, {value.upper:.4g}]"
+    if _is_record(value):
+        first = getattr(value, "_prompt", "").partition(" ")[0]
+        return _brief(getattr(value, first)) if first else type(value).__name__
+    if not isinstance(value, Mapping | Sequence) or isinstance(value, bytes):
+        return f"<{len(value)}>" if hasattr(value, "__len__") else _cut(repr(value), _WORDS)
+    if len(value) > _ITEMS:
+        return f"<{len(value)}>"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name!r}: {_brief(item)}' for name, item in value.items())}}}"
+    return f"({', '.join(map(_brief, value))})"
+
+
+def _cut(text: str, width: int, end: str = ")") -> str:
+    """The text in at most so many characters, dots where it goes on."""
+    return text if len(text) <= width else f"{text[: width - 3 - len(end)]}...{end}"
+
+
+class Records(tuple[Any, ...]):
+    """A sequence of records that a prompt shows as a short table, a line for each.
+
+    >>> Records(Skipped("a", str(number)) for number in range(40))[:2]
+    (Skipped(method='a', why='0'), Skipped(method='a', why='1'))
+    >>> print(Records(Skipped("a", str(number)) for number in range(40)))
+    (Skipped(method='a', why='0'),
+     ...
+     Skipped(method='a', why='11'),
+     ... 28 more)
+    """
+
+    __slots__ = ()
+    kept_as: ClassVar[type] = tuple  # in the file of what was fitted
+
+    def __repr__(self) -> str:
+        return f"({_lines(list(map(line_of, self[:_ROWS])), len(self))})"
+
+
+class NamedRecords(dict[str, Any]):
+    """Records by name that a prompt shows as a short table, a line for each.
+
+    >>> NamedRecords(a=Skipped("leap", "no"), b=Skipped("im", "no"))
+    {'a': Skipped(method='leap', why='no'),
+     'b': Skipped(method='im', why='no')}
+    """
+
+    __slots__ = ()
+    kept_as: ClassVar[type] = dict
+
+    def __repr__(self) -> str:
+        rows = [f"{name!r}: {line_of(item)}" for name, item in [*self.items()][:_ROWS]]
+        return f"{{{_lines(rows, len(self))}}}"
+
+
+def _lines(rows: Sequence[str], count: int) -> str:
+    """Rows below each other, and how many more of this count there are."""
+    more = [f"... {count - len(rows)} more"] if count > len(rows) else []
+    return ",\n ".join([*rows, *more])
+
+
+def list_records(record: Any) -> None:
+    """Turn what a new record holds of several others into `Records` and `NamedRecords`."""
+    for name in record.__dataclass_fields__:
+        value = getattr(record, name)
+        if type(value) is tuple and value and not isinstance(value[0], str | int | float | tuple):
+            object.__setattr__(record, name, Records(value))
+        if type(value) is dict and any(map(_is_record, value.values())):
+            object.__setattr__(record, name, NamedRecords(value))
+
+
+def _is_record(value: Any) -> bool:
+    return hasattr(value, "__dataclass_fields__")
+
+
 class Record:
     """A dataclass whose JSON holds its fields: those of ``_first`` before the others, ``_spread`` without their own
     name, ``_untold`` not at all, ``_spare`` where there is something in them. ``_command`` opens the result of a verb.
+    At a prompt it is a line of the attributes in ``_prompt``, by default of all fields (`line_of`); what it holds of
+    several records is a short table (`Records`, `NamedRecords`).
     """
 
     __slots__ = ()
@@ -65,6 +181,17 @@ class Record:
     _spread: ClassVar[frozenset[str]] = frozenset()
     _spare: ClassVar[frozenset[str]] = frozenset()
     _untold: ClassVar[frozenset[str]] = frozenset()
+    _prompt: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # else `dataclass` writes one of all fields
+
+    def __post_init__(self) -> None:
+        list_records(self)
+
+    def __repr__(self) -> str:
+        return line_of(self)
 
     def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""

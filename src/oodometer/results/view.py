@@ -6,16 +6,16 @@ import importlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from ..errors import UnknownNameError, near_names
 from ..plain import Json, Plain, Strings
 from ..registry import canonical
 from .values import INTERVAL as INTERVAL
-from .values import Interval, Record, decimals_of, percent, signed_points
+from .values import Interval, Record, decimals_of, list_records, percent, signed_points
 
 READ = (
     "changes it"  # how a line ends that says what was read under names of a user's own: no warning
@@ -143,7 +143,9 @@ class View:
     sentences : the most important first. details : those that wait until somebody asks. points : of a small chart, and
     ``line``, a level to hold them against, called ``line_name``. grids : tables. notes : sentences below the tables.
     alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples and draws,
-    where there are any.
+    where there are any. assumes : what the number rests on. against : what contradicts it. fell : the verdict on a fall
+    of the accuracy, as in `Fall`. cells : further cells of the row ``headline`` with which tables begin, by their
+    columns.
     """
 
     title: str
@@ -163,6 +165,10 @@ class View:
     warnings: Strings = ()
     seed: int | None = None
     gap: bool = False
+    assumes: str | None = None
+    against: Strings = ()
+    fell: str | None = None
+    cells: Plain = field(default_factory=dict)
 
     @property
     def ends(self) -> tuple[str, str] | None:
@@ -257,12 +263,14 @@ def p_text(value: float | None) -> str:
 
 class Table(NamedTuple):
     """Columns in their order, and rows with a cell for each; None where there is none. ``main`` are the columns that
-    people read; () says all.
+    people read; () says all. ``named`` is the column that says ``headline`` in the row of the result's own number,
+    which stands first; "" where the table has none, such as one of curves.
     """
 
     columns: Strings
     rows: list[Json]
     main: Strings = ()
+    named: str = ""
 
 
 Maker = Callable[[], Table]
@@ -286,27 +294,52 @@ class Shown:
 
     __slots__ = ()
 
+    def __post_init__(self) -> None:
+        list_records(self)
+
     def to_frame(
         self, what: str | None = None, *, wide: bool = False, library: str | None = None
     ) -> Any:
         """Return a tidy frame, one row for each number, under plain names (``value``, ``lower``, ``upper``, ...).
 
-        ``what`` names a table of the result; the first one by default, and a name that is not there is refused with
-        those that are. ``wide`` adds the columns that few read, such as level, assumption and citation. ``library`` is
-        "pandas", "polars" or "pyarrow"; by default the one that the program already uses, else the one that is
-        installed. Rates are fractions. Raises `UsageError` for an unknown name and `MissingExtraError`, with the line
-        that installs it, where the library is absent.
+        The first row, ``headline``, is the number of the result, with level, kind, assumption (``assumes``), trust and
+        verdict (``fell``) in columns of their own. ``what`` names a table of the result; the first one by default, and
+        a name that is not there is refused with those that are. ``wide`` adds the columns that few read, such as score
+        and citation. ``library`` is "pandas", "polars" or "pyarrow"; by default the one that the program already uses,
+        else the one that is installed. Rates are fractions. Raises `UsageError` for an unknown name and
+        `MissingExtraError`, with the line that installs it, where the library is absent.
         """
         return _above("outputs.frames").frame_of(self, what, library, wide)
 
-    def plot(self, name: str | None = None) -> Any:
-        """Return a chart of the result, a `Chart` of altair, or axes of matplotlib where altair is not installed.
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        name: str | None = None,
+        size: Literal["page", "slide"] = "page",
+    ) -> Any:
+        """Write a chart of the result as a picture, or return it to be shown.
 
-        ``name`` is that of a chart of the page, such as "reliability"; by default the chunks or slices, else the
-        methods, or what else the page shows first. Raises `UsageError` for a name or a result without a chart,
-        `MissingExtraError`, with the line that installs it, where no library is there.
+        path : the picture, SVG or PNG by its ending, written whole or not at all; its path is returned. Without one a
+            `Chart` of altair is returned, or axes of matplotlib where altair is not installed. A text without an ending
+            is a ``name``.
+        name : of a chart of the page, such as "reliability"; by default the chunks or slices, else the methods, or what
+            else the page shows first.
+        size : of a picture, "page" (as wide as a text) or "slide" (16 to 9, its letters legible from afar).
+
+        Raises `UsageError` for another ending, a name or a result without a chart, `MissingExtraError`, with the line
+        that installs it, where no library is there, and `WorkError` where the picture cannot be written.
         """
-        return _above("outputs.plotting").chart_of(self, name)
+        return _above("outputs.plotting").plot_of(self, path, name=name, size=size)
+
+    def to_markdown(self) -> str:
+        """Return the first screen as Markdown, for a pull request, a ticket or a chat.
+
+        It holds the number with its interval, kind, assumption, trust and verdict, what contradicts it, the first
+        sentences and a table of at most 12 rows. `save` to .md writes all that the result says.
+        """
+        text: str = _above("outputs.markdown").first_screen_of(self)
+        return text
 
     def save(self, path: str | os.PathLike[str], *, what: str | None = None) -> Path:
         """Write the result to a file by its ending, whole or not at all.

@@ -160,7 +160,7 @@ class StressTest(Shown, Record):
                 {**about, "metric": name, **ends(metric)} for name, metric in point.metrics.items()
             ]
         columns = ("model", "shift", "step", "rows", "metric", *INTERVAL, "trust", "error")
-        return {"points": lambda: Table(columns, rows)}
+        return {"points": lambda: Table(columns, rows, named="model")}
 
     def points(self) -> Iterator[tuple[StressedModel, StressCurve, StressPoint]]:
         """Every point with its curve and model, in their order."""
@@ -219,6 +219,11 @@ def stress_view(result: Mapping[str, Any]) -> View:
         notes=tuple(result.get("notes") or ()),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
+        assumes=head.get("assumes"),
+        cells={
+            "metric": f"estimated {measure}",
+            "says": "" if worst is None else f"the lowest: {worst.where}",
+        },
     )
 
 

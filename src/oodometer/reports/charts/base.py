@@ -60,13 +60,14 @@ class Figure:
     """A chart and the words around it.
 
     name : short name, unique on a page. title : the finding, one sentence. caption : how to read the chart. spec :
-    Vega-Lite specification.
+    Vega-Lite specification. page_note : what holds of the chart on its page alone, such as what the pointer does.
     """
 
     name: str
     title: str
     caption: str
     spec: Spec
+    page_note: str = ""
 
 
 def caption(chart: str, *parts: Any, **values: Any) -> str:
@@ -325,12 +326,13 @@ class Plot:
         height: float,
         words: str = "",
         spoken: bool = True,
+        page_note: str = "",
         **more: Any,
     ) -> Figure:
         """The chart, as wide as its place on the page.
 
-        ``words`` describe it where the title does not. ``spoken=False`` leaves out the description of every single
-        mark, for charts of thousands whose numbers stand in a table beside them.
+        ``words`` describe it where the title does not. ``page_note``: see `Figure`. ``spoken=False`` leaves out the
+        description of every single mark, for charts of thousands whose numbers stand in a table beside them.
         """
         tables: dict[int, tuple[str, Rows]] = {}
         for layer in self.layers:
@@ -348,7 +350,7 @@ class Plot:
             "config": CONFIG if spoken else CONFIG | {"mark": {"aria": False}},
             **more,
         }
-        return Figure(name, title, caption, spec)
+        return Figure(name, title, caption, spec, page_note)
 
 
 def spread(positions: list[float], gap: float, low: float, high: float) -> list[float]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ...plain import Json, inside
+from ...plain import Json, Plain, inside
 from ...results.backtest import answered_families, by_family
 from ...results.backtest import family_name as called
 from ...results.evaluation import agreement, panel
+from ...results.view import p_text
 from ..numbers import (
     basename,
     best,
+    capital,
     difference,
     finite,
     measured,
@@ -139,7 +142,8 @@ def error_map(result: Result) -> Figure | None:
     if len(winners) == 1:
         title = f"{short(winners.pop(), 40)} is closest on every kind of simulated shift"
     height = 26 * len({cell["method"] for cell in cells}) + 70
-    return plot.figure("error-map", title, caption("error-map", "read"), height=height)
+    text, note = caption("error-map", "read"), caption("error-map", "families")
+    return plot.figure("error-map", title, text, height=height, page_note=note)
 
 
 def styles(result: Result) -> list[Json]:
@@ -319,6 +323,61 @@ def audited(result: Result) -> Figure | None:
         axis_title=rate,
         lines=[("reference", inside(result, "reference", "accuracy"), REFERENCE)],
         shaded=(claim.get("lower"), claim.get("upper")),
+    )
+
+
+# ------------------------------------------------------------------------------------------ tests, plain intervals
+
+_LEAST_P = 1e-4  # smaller p-values stand at the left edge
+_ALARMING_P = 0.05
+
+
+def findings(result: Result) -> Figure | None:
+    """The p-value of each test of a diagnosis, those in colour that speak strongly."""
+    rows = []
+    for item in result.get("findings") or []:
+        p = finite(item.get("p_value"))
+        if p is not None:
+            color = ACCENT if item.get("strength") == "strong" else QUIET
+            row = entry(str(item["name"]), {"value": max(p, _LEAST_P)}, color=color)
+            rows.append({**row, "label": p_text(p), "tip": {"": item["name"], "p": p_text(p)}})
+    if not rows:
+        return None
+    marks = [_LEAST_P, 0.001, 0.01, 0.1, 1]
+    label = f"datum.value > {_LEAST_P} ? format(datum.value, '~g') : '≤ {_LEAST_P:.4f}'"
+    title = "p-value, on a logarithmic scale"
+    across = axis(
+        [_LEAST_P / 1.5, 1.5], title=title, scale={"type": "log"}, values=marks, labelExpr=label
+    )
+    return categories(
+        "findings",
+        f"Kind of shift: {result['kind']}. {capital(str(result['why']))}",
+        caption("findings", "read"),
+        rows,
+        axis_title=title,
+        lines=[(f"p = {_ALARMING_P}", _ALARMING_P, REFERENCE)],
+        across=across,
+    )
+
+
+def intervals(title: str, items: Sequence[tuple[str, Plain]], *, share: bool) -> Figure | None:
+    """Numbers with their intervals, each under its name, the first in colour; None without any.
+
+    ``share``: the axis and the numbers are percentages.
+    """
+    if not items:
+        return None
+    rows = []
+    for index, (name, item) in enumerate(items):
+        row = entry(name, item, color=QUIET if index else ACCENT)
+        rows.append(row if share else {**row, "label": number(item["value"])})
+    ends = [row[end] for row in rows for end in ("lower", "upper")]
+    room = 0.06 * (max(ends) - min(ends) or 1)
+    plain = axis([min(ends) - room, max(ends) + room], title="value", tickCount=6)
+    in_range = share and min(ends) >= 0 and max(ends) <= 1
+    text = caption("intervals", "read")
+    return categories(
+        "intervals", title, text, rows, axis_title="share", across=None if in_range else plain
     )
 
 

@@ -331,7 +331,8 @@ def severity(result: Result) -> Figure | None:
     ]
     plot.names(at_ends, 380, x="x", look={"fontSize": 12})
     title = _severity_title(at_steps)
-    return plot.figure("severity", title, caption("severity", "read"), height=380)
+    text, note = caption("severity", "read"), caption("severity", "pointer")
+    return plot.figure("severity", title, text, height=380, page_note=note)
 
 
 def _step_name(index: int, step: Result) -> str:

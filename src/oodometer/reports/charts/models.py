@@ -170,8 +170,8 @@ def _differences(
     label = f"format(datum.value{factor}, '+~g')"
     across = axis([min(ends) - room, max(ends) + room], title=unit, tickCount=6, labelExpr=label)
     a, b = (called.get(str(gap.get(side)), "") for side in "ab")
-    pair = f"{b} \N{MINUS SIGN} {a}"
-    title = (title or f"{pair}, by task") if len(rows) > 1 else pair
+    what = f"Difference in {'mean score' if scores else 'accuracy'}, {b} \N{MINUS SIGN} {a}"
+    title = (title or f"{what}, by task") if len(rows) > 1 else what
     text, lines = caption("differences", name), [("no difference", 0.0, REFERENCE)]
     return categories(name, title, text, rows, axis_title=unit, lines=lines, across=across)
 
@@ -311,8 +311,8 @@ def accuracy_coverage(result: Result, domain: str) -> Figure | None:
     }
     _lines(plot, rows, _tip(tip), height)
     name, title = f"curves-{domain.replace('_', '-')}", _curves_title(result, domain)
-    text = f"{_curves_caption(result, domain)} {caption('curves', 'pointer')}"
-    return plot.figure(name, title, text, height=height, spoken=False)
+    text, note = _curves_caption(result, domain), caption("curves", "pointer")
+    return plot.figure(name, title, text, height=height, spoken=False, page_note=note)
 
 
 def _mean_accuracies(result: Result, domain: str) -> dict[str, tuple[float, float]]:

@@ -181,7 +181,7 @@ def chunks(result: Result) -> Figure | None:
     rows = [_estimate_row(span, chunk) for span, chunk in zip(spans, newest, strict=True)]
     accuracy = finite(inside(result, "reference", "accuracy"))
     lowest = min(every, key=lambda chunk: float(chunk["headline"]["value"]))
-    title = f"Lowest in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
+    title = f"Lowest estimated accuracy in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
     if accuracy is not None and not any(chunk.get("fell") for chunk in every):
         below = sum((finite(chunk["headline"].get("upper")) or 1) < accuracy for chunk in every)
         title += f"; {below} of {len(every)} chunks lie wholly below the reference"
@@ -303,7 +303,7 @@ def newest(job: Result, index: int) -> Figure | None:
     if not rows:
         return None
     lowest = min(rows, key=lambda row: float(row["value"]))
-    title = f"Lowest in {lowest['tip']['']}: {percent(lowest['value'])}"
+    title = f"Lowest estimated accuracy in {lowest['tip']['']}: {percent(lowest['value'])}"
     raised_by = sum(row["alarm"] for row in rows)
     if raised_by:
         what = f"{'chunk' if by_chunk else 'run'}{'' if len(rows) == 1 else 's'}"

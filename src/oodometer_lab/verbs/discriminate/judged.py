@@ -227,7 +227,8 @@ class JudgedOutputs(Shown, Record):
             {"number": name, "metric": self.metric, "rows": self.rows, **ends(number)}
             for name, number in named
         ]
-        return {"numbers": lambda: Table(("number", "metric", *INTERVAL, "rows"), rows)}
+        columns = ("number", "metric", *INTERVAL, "rows")
+        return {"numbers": lambda: Table(columns, rows, named="number")}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -429,6 +430,8 @@ def judged_view(result: Mapping[str, Any]) -> View:
         grids=tuple(grids),
         notes=_written(result, exact),
         warnings=tuple(result["warnings"]),
+        assumes=result["assumes"],
+        cells={"metric": result["metric"], "rows": result["rows"]},
         seed=result["seed"],
     )
 
