@@ -209,6 +209,7 @@ class Estimation(Shown, Record, Named[Estimate]):
     fell_without_labels : ``fell`` as it would be without labels of the target; None where these take no part in it.
     headline_without_labels : the headline before labels of some rows corrected it, else None.
     not_random : why the labelled rows can hardly be a random sample, or None.
+    named : the methods that were asked for by name; empty where all were run.
     """
 
     reference: Plain
@@ -236,13 +237,16 @@ class Estimation(Shown, Record, Named[Estimate]):
     fell_without_labels: Fall | None = None
     headline_without_labels: Headline | None = None
     not_random: str | None = None
+    named: Strings = ()
     _command = "estimate"
     _first = "argv level seed reference target headline headline_without_labels truth fell fell_without_labels "
     _first += "not_random alarms assume assumptions "
-    _first += "metrics estimates skipped warnings calibration diagnosis backtest risk_coverage"
+    _first += (
+        "metrics named estimates skipped warnings calibration diagnosis backtest risk_coverage"
+    )
     _spare = frozenset(("headline_without_labels", "fell_without_labels", "not_random"))
     _spare |= frozenset(("diagnosis", "backtest", "risk_coverage", "reliability", "confidence"))
-    _spare |= frozenset(("slices", "chunks"))
+    _spare |= frozenset(("slices", "chunks", "named"))
     _entries, _noun, _kind = ("estimates", "method"), "estimate by", "estimator"
 
     @property
@@ -598,8 +602,10 @@ def _parts_metrics_grid(
 
 
 def _method_grids(result: Plain) -> list[Grid]:
-    """Every method, every assumption about the shift, and the methods that were left out: all wait."""
-    estimates = result.get("estimates") or []
+    """Every method, every assumption about the shift, and the methods that were left out: all wait but for methods
+    that were named, which are what was asked for.
+    """
+    estimates, named = result.get("estimates") or [], bool(result.get("named"))
     kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
     several = len(kinds) > 1
     rows = [
@@ -617,7 +623,15 @@ def _method_grids(result: Plain) -> list[Grid]:
     skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
     return [
         Grid.used(
-            title, ["method", *heads, "kind", "assumes"], rows, {4}, noun="method", detail=True
+            title,
+            ["method", *heads, "kind", "assumes"],
+            rows,
+            {4},
+            noun="method",
+            detail=not named,
+            main=range(4) if named else None,
+            notes=[f"{method}: {why}" for method, why in skipped] if named else (),
+            across="column",
         ),
         Grid(
             "under each assumption",
@@ -630,7 +644,7 @@ def _method_grids(result: Plain) -> list[Grid]:
             "methods that were left out",
             ["method", "why"],
             skipped,
-            noun="skipped method",
+            noun="" if named else "skipped method",
             detail=True,
         ),
     ]
