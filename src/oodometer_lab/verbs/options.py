@@ -40,7 +40,10 @@ class Training(Options):
         doc="The texts that the model was trained on, in a file of the same forms (also one with turns).",
     )
     training_column: str | None = option(
-        default=None, flag="", group=_TEXTS, help="Where the text or the turns stand in it."
+        default=None,
+        group=_TEXTS,
+        rare=True,
+        help="Where the text or the turns stand in it; by default as in the data.",
     )
     training_where: str | Sequence[str] = option(
         default=(), group=_TEXTS, help="Only training rows with COLUMN=VALUE."
@@ -69,9 +72,8 @@ class Training(Options):
     )
     function_words: bool = option(
         default=False,
-        flag="",
         group=_TEXTS,
-        help="Exchange articles, pronouns, auxiliaries and the like, too, as the paper does.",
+        help="Exchange articles, pronouns, auxiliaries, parts of contractions and the like, too, as the paper does.",
     )
     part_of_speech: bool = option(
         default=False,
@@ -143,10 +145,11 @@ class ShiftOptions(Training, Turns, Constants, Tasks, Typed):
     kind: str | Sequence[str] = option(
         default=(),
         help="Kind of shift, such as fog, typing-errors or insufficient-context; may be repeated; all: the fifteen of "
-        "CIFAR-10-C, extra: its four others.",
+        "CIFAR-10-C, extra: its four others; words: unknown-words and known-words.",
         doc='What shift: of images one of ``oodometer_lab.shifts.IMAGE_SHIFTS`` or "all" of them, one of '
         '``EXTRA_IMAGE_SHIFTS`` or "extra", all of these; of texts one of ``TEXT_SHIFTS``, '
-        "of dialogues also of ``DIALOGUE_SHIFTS``; several give one copy for each severity.",
+        '"words" (unknown and known ones), of dialogues also of ``DIALOGUE_SHIFTS``; several give one copy for each '
+        "severity.",
     )
     severity: float | str | Sequence[float | str] = option(
         default=(),
