@@ -140,7 +140,8 @@ def test_the_scores_of_selective_answering_take_their_options(
             )
             accuracy = right.cumsum() / np.arange(1, 601)
             a = confidence[np.argmax(accuracy < 1)]
-            b = confidence[np.argmax(accuracy < 0.9)]
+            low = accuracy < 0.9  # where it never is, the lowest confidence stands for b
+            b = confidence[np.argmax(low)] if low.any() else confidence[-1]
             rise, step = np.diff(accuracy), -np.diff(confidence)
             up = np.flatnonzero(rise > 1e-12)
             weight = np.arange(len(up), 0, -1)
