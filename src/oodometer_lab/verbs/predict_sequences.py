@@ -61,7 +61,7 @@ def predict_sequences(options: PredictOptions) -> Prediction:
 
             def answers(inputs: list[str] = inputs, tell: Any = tell) -> dict[str, Any]:
                 found = model.decode(inputs, beams=BEAMS, progress=tell)
-                scores = [row.tolist() for row in found.token_logprobs]
+                scores = [found.token_logprobs[row].tolist() for row in range(len(inputs))]
                 return {"outputs": found.best, "logprobs": scores, "truncated": found.truncated}
 
             part = kept.piece(f"part-{first:09d}", answers)

@@ -134,7 +134,7 @@ def checkpoint_folders(
     >>> checkpoint_folders(["run/a", "run/b", "run/c"], 2) == [Path("run/a"), Path("run/b")]
     True
     """
-    several = checkpoints if isinstance(checkpoints, (list, tuple)) else [checkpoints]
+    several = [checkpoints] if isinstance(checkpoints, (str, os.PathLike)) else checkpoints
     out: list[Path] = []
     for name in several:
         path = Path(name).expanduser()
@@ -171,7 +171,7 @@ def collected_view(result: Mapping[str, Any]) -> View:
     """What was collected, from the mapping that JSON holds: pairs, and how good each checkpoint is."""
     examples = result["examples"]
     count, out = len(result["checkpoints"]), result["out"]
-    notes = ()
+    notes: tuple[str, ...] = ()
     if out is not None:
         notes = (f"Pairs: {out}", f"Next: oodometer discriminate train {out} --out judges")
     return View(
