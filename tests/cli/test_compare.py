@@ -122,7 +122,7 @@ def test_the_scores_of_selective_answering_take_their_options(
         run(
             folder, "a.csv", "b.csv", "--out-of-domain", "a_away.csv", "--out-of-domain", "b_away.csv",
             "--parameters", "11e6", "--parameters", "4e6", "--optimal-parameters", "5e6",
-            "--tolerance", "0.9", "--disca-weights", "0.5,0.25,0.25", "--grid", "samples",
+            "--tolerance", "0.9", "--weights", "0.5,0.25,0.25",
             "--didma-weights", "0.75,0.25", "--nidma-weights", "0.6,0.4", "--json", "-",
         )
         == 0
@@ -138,7 +138,8 @@ def test_the_scores_of_selective_answering_take_their_options(
                 (rows["label"] == rows["prediction"])[order],
                 rows["confidence"][order],
             )
-            accuracy = right.cumsum() / np.arange(1, 601)
+            at = np.arange(6, 601, 6) - 1  # 100 equal steps of coverage
+            accuracy, confidence = (right.cumsum() / np.arange(1, 601))[at], confidence[at]
             a = confidence[np.argmax(accuracy < 1)]
             low = accuracy < 0.9  # where it never is, the lowest confidence stands for b
             b = confidence[np.argmax(low)] if low.any() else confidence[-1]
@@ -159,11 +160,10 @@ def test_the_scores_of_selective_answering_take_their_options(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--disca-weights", "0.5,0.5"], "expected three weights x, y, z that sum to 1, got 0.5"),
-        (["--disca-weights", "half"], "expected --disca-weights as numbers, such as 0.5,0.5, got"),
+        (["--weights", "0.5,0.5"], "expected three weights x, y, z that sum to 1, got 0.5"),
+        (["--weights", "half"], "expected --weights as numbers, such as 0.5,0.5, got"),
         (["--didma-weights", "1"], "expected two weights p and q that sum to 1, got 1"),
         (["--tolerance", "95"], "expected a tolerance from 0.5 to 1, an accuracy, got 95"),
-        (["--grid", "rows"], "unknown grid 'rows'; expected coverage, samples or thresholds"),
         (["--parameters", "3", "--parameters", "4"], "give --optimal-parameters, too"),
         (["--optimal-parameters", "3"], "needs the parameters of each model"),
     ],

@@ -161,8 +161,17 @@ def test_words_are_both_kinds_and_the_column_is_that_of_the_training_texts(tmp_p
     both = ["--out", tmp_path / "out.jsonl"]
     assert dialogue(tmp_path / "talk.jsonl", *more, *words, *both) == 0
     assert read(tmp_path / "out.jsonl")[0]["context"] == ["Is the home big?"]
-    by_name = ["--training-column", "text", "--out", tmp_path / "known.jsonl"]
-    assert dialogue(tmp_path / "talk.jsonl", *more, *words, *by_name) == 2, "all are known there"
+    known = oodometer.shift(
+        tmp_path / "talk.jsonl",
+        kind="known-words",
+        severity=0.2,
+        column="talk",
+        training=tmp_path / "talk.jsonl",
+        training_column="text",
+        wordnet=words[-1],
+        out=tmp_path / "known.jsonl",
+    )
+    assert known.copies[0].rows, "large and home stand in the column that was named"
     (tmp_path / "train.csv").write_text("text\nhome\n")
     words[1] = tmp_path / "train.csv"
     kinds = ["--kind", "words", "--column", "talk", "--severity", 0.2, "--function-words"]

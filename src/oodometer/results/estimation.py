@@ -605,14 +605,9 @@ def _method_grids(result: Plain) -> list[Grid]:
     """Every method, every assumption about the shift, and the methods that were left out: all wait but for methods
     that were named, which are what was asked for.
     """
-    estimates, named = result.get("estimates") or [], bool(result.get("named"))
-    kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
-    several = len(kinds) > 1
-    rows = [
-        [e["method"], *cells_of(e), e["kind"] if several else "", e["assumes"]] for e in estimates
-    ]
-    title = "methods" if several else f"methods, {''.join(kinds)} intervals"
-    heads, believed = ["accuracy", "lower", "upper"], []
+    skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
+    named, heads = bool(result.get("named")), ["accuracy", "lower", "upper"]
+    believed = []
     for name, assumption in (result.get("assumptions") or {}).items():
         cells = cells_of(assumption)
         against = f"contradict it: {assumption['refuted']}" if assumption.get("refuted") else ""
@@ -620,19 +615,8 @@ def _method_grids(result: Plain) -> list[Grid]:
             against = assumption["why"] or against
         method = assumption["method"].partition(":")[0] if cells[0] else ""
         believed.append([ASSUMPTIONS.get(name, name), *cells, method, against])
-    skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
     return [
-        Grid.used(
-            title,
-            ["method", *heads, "kind", "assumes"],
-            rows,
-            {4},
-            noun="method",
-            detail=not named,
-            main=range(4) if named else None,
-            notes=[f"{method}: {why}" for method, why in skipped] if named else (),
-            across="column",
-        ),
+        _methods_grid(result.get("estimates") or [], skipped if named else None),
         Grid(
             "under each assumption",
             ["if", *heads, "method", "the data"],
@@ -648,6 +632,27 @@ def _method_grids(result: Plain) -> list[Grid]:
             detail=True,
         ),
     ]
+
+
+def _methods_grid(estimates: Sequence[Plain], skipped: Sequence[Sequence[str]] | None) -> Grid:
+    """What each method says; ``skipped``: of methods that were named those that could not and why, else None."""
+    kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
+    several = len(kinds) > 1
+    rows = [
+        [e["method"], *cells_of(e), e["kind"] if several else "", e["assumes"]] for e in estimates
+    ]
+    heads = ["method", "accuracy", "lower", "upper", "kind", "assumes"]
+    return Grid.used(
+        "methods" if several else f"methods, {''.join(kinds)} intervals",
+        heads,
+        rows,
+        {4},
+        noun="method",
+        detail=skipped is None,
+        main=None if skipped is None else range(4),
+        notes=[f"{method}: {why}" for method, why in skipped or ()],
+        across="column",
+    )
 
 
 def threshold_sentences(result: Plain) -> list[str]:

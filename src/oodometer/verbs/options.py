@@ -896,11 +896,10 @@ class CompareOptions(
     weights: Sequence[float] = option(
         default=(1 / 3, 1 / 3, 1 / 3),
         group=_DISCA,
-        flag="--disca-weights",
         metavar="X,Y,Z",
         rare=True,
         many=False,
-        parse=partial(parse_weights, option="--disca-weights"),
+        parse=partial(parse_weights, option="--weights"),
         help="Weights of DiSCA, 0.5,0.25,0.25; by default a third each.",
         doc="Weights x, y, z of DiSCA; by default a third each.",
     )
@@ -918,9 +917,7 @@ class CompareOptions(
         rare=True,
         help="Energy of a model in joules; once for each, for DiDMA.",
     )
-    energy_unit: str = option(
-        default="J", group=_DISCA, rare=True, metavar="UNIT", help="Unit of the energies."
-    )
+    energy_unit: str = option(default="J", flag="", help="Unit of the energies.")
     parameters: Sequence[float] = option(
         default=(),
         group=_DISCA,
@@ -934,15 +931,11 @@ class CompareOptions(
         help="As many parameters as the device runs well: the parameter ratio is this by a model's.",
     )
     steps: int = option(
-        default=100,
-        group=_DISCA,
-        rare=True,
-        help="Steps of the grid on which DiSCA reads the curve.",
+        default=100, flag="", help="Steps of the grid on which DiSCA reads the curve."
     )
     grid: str = option(
         default="coverage",
-        group=_DISCA,
-        rare=True,
+        flag="",
         help="What the steps divide: coverage, thresholds, or samples (every one).",
     )
     didma_weights: Sequence[float] = option(

@@ -41,8 +41,8 @@ class Training(Options):
     )
     training_column: str | None = option(
         default=None,
+        flag="",
         group=_TEXTS,
-        rare=True,
         help="Where the text or the turns stand in it; by default as in the data.",
     )
     training_where: str | Sequence[str] = option(
@@ -446,16 +446,18 @@ class CollectPairsOptions(Renaming, Device, Tasks):
     )
     beams: int = option(default=4, help="Width of the beam search.")
     per_input: int = option(
-        default=1, help="Most mistakes of one input and checkpoint, drawn among its wrong beams."
+        default=1,
+        flag="",
+        help="Most mistakes of one input and checkpoint, drawn among its wrong beams.",
     )
     rows: int | None = option(
         default=None, help="Ask each checkpoint about so many examples, drawn by the seed."
     )
     balance: float = option(
-        default=1.0, rare=True, help="Most wrong pairs for each right one, 0 for all."
+        default=1.0, flag="", help="Most wrong pairs for each right one, 0 for all."
     )
     max_length: int | None = option(
-        default=None, rare=True, help="Tokens of an input that are read; 512 by default."
+        default=None, flag="", help="Tokens of an input that are read; 512 by default."
     )
     max_output_length: int | None = option(
         default=None,

@@ -217,8 +217,8 @@ class Texts:
             )
             if column is None:
                 expected = f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}"
-                named = "--training-column" if self.dialogues is None else "--column"
-                remedy = f"name it with {named}"
+                named = "call it so, or as --column does"
+                remedy = named if self.dialogues is None else "name it with --column"
                 raise self.rows.wrong(expected, got, remedy, number)
             if column not in row:
                 raise self.rows.wrong(f"a column {column}", got, "name one of them", number)
