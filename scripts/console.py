@@ -55,7 +55,7 @@ COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", re.MULTILINE)  
 VARIES = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?( UTC)?|[\d.,]+ (ms|s|min|rows/s)\b")
 NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
 PROGRESS = re.compile(
-    r"^[\w ]+( \([a-z ]+\))?: (after [\d.]+ s|[\d,]+( of [\d,]+)?)\n", re.MULTILINE
+    r"^[\w ]+( \([a-z ]+\))?: (after [\d.]+ s|[\d,]+( of [\d,]+)?|\d+ %)\n", re.MULTILINE
 )  # of slow runs
 SHELL = re.compile(r"[|><;&$*]")  # such a command is given to bash
 FOLDERS = ("demo", "car-loan", "digits", "judged", "runs", "sums")  # that `oodometer demo` writes

@@ -23,6 +23,7 @@ from oodometer.results.view import View
 
 from .results.shifting import shifting_view
 from .results.stressing import fall_of, stress_view
+from .verbs.discriminate.collecting import collected_view
 from .verbs.discriminate.judged import judged_view, trained_view
 
 
@@ -218,6 +219,7 @@ SECTIONS: dict[str, Callable[[Result], tuple[list[Figure | None], dict[str, Any]
 """Charts and names for the template, by command."""
 
 VIEWS: dict[str, Callable[[Result], View]] = {
+    "discriminate collect": collected_view,
     "discriminate predict": judged_view,
     "discriminate train": trained_view,
     **dict.fromkeys(("shift image", "shift text", "shift dialogue"), shifting_view),

@@ -112,3 +112,66 @@ def test_evaluate_prints_findings_and_thresholds(
     (folder / "bad.csv").write_text("confidence,correct\n" + lines + "\n")
     assert main(["evaluate", str(folder / "bad.csv"), "-v"]) == 0
     assert "Failure case: accuracy rises in the first 20 %" in capsys.readouterr().out
+
+
+def test_the_scores_of_selective_answering_take_their_options(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DiSCA = x / a + y / b - z penalty, its parts counted here; DiDMA and NiDMA by hand from it."""
+    assert (
+        run(
+            folder, "a.csv", "b.csv", "--out-of-domain", "a_away.csv", "--out-of-domain", "b_away.csv",
+            "--parameters", "11e6", "--parameters", "4e6", "--optimal-parameters", "5e6",
+            "--tolerance", "0.9", "--weights", "0.5,0.25,0.25",
+            "--didma-weights", "0.75,0.25", "--nidma-weights", "0.6,0.4", "--json", "-",
+        )
+        == 0
+    )  # fmt: skip
+    models = json.loads(capsys.readouterr().out)["models"]
+    ratios = {"a": 5 / 11, "b": 5 / 4}
+    for model in models:
+        scores = []
+        for file, domain in ((model["name"], "in_domain"), (f"{model['name']}_away", None)):
+            rows = np.genfromtxt(folder / f"{file}.csv", delimiter=",", names=True)
+            order = np.argsort(-rows["confidence"], kind="stable")
+            right, confidence = (
+                (rows["label"] == rows["prediction"])[order],
+                rows["confidence"][order],
+            )
+            at = np.arange(6, 601, 6) - 1  # 100 equal steps of coverage
+            accuracy, confidence = (right.cumsum() / np.arange(1, 601))[at], confidence[at]
+            a = confidence[np.argmax(accuracy < 1)]
+            low = accuracy < 0.9  # where it never is, the lowest confidence stands for b
+            b = confidence[np.argmax(low)] if low.any() else confidence[-1]
+            rise, step = np.diff(accuracy), -np.diff(confidence)
+            up = np.flatnonzero(rise > 1e-12)
+            weight = np.arange(len(up), 0, -1)
+            penalty = (weight * rise[up] / np.maximum(step[up], 0.001)).sum() / weight.sum()
+            scores.append(0.5 / a + 0.25 / b - 0.25 * penalty)
+            if domain is not None:
+                found = model[domain]["metrics"]["disca"]
+                assert found["value"] == pytest.approx(scores[0], rel=1e-3)
+        didma = 0.75 * scores[0] + 0.25 * ratios[model["name"]]
+        assert model["didma"]["value"] == pytest.approx(didma, rel=1e-3)
+        nidma = 0.6 * didma + 0.4 * scores[1]
+        assert model["nidma"]["value"] == pytest.approx(nidma, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--weights", "0.5,0.5"], "expected three weights x, y, z that sum to 1, got 0.5"),
+        (["--weights", "half"], "expected --weights as numbers, such as 0.5,0.5, got"),
+        (["--didma-weights", "1"], "expected two weights p and q that sum to 1, got 1"),
+        (["--tolerance", "95"], "expected a tolerance from 0.5 to 1, an accuracy, got 95"),
+        (["--parameters", "3", "--parameters", "4"], "give --optimal-parameters, too"),
+        (["--optimal-parameters", "3"], "needs the parameters of each model"),
+    ],
+)
+def test_options_of_the_scores_that_make_no_sense(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert run(folder, "a.csv", "b.csv", *words) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

@@ -15,13 +15,14 @@ from oodometer.cli import main
 from oodometer.cli.main import all_commands
 from oodometer.verbs.demo import demo
 from oodometer_lab.recipes import reproduce
-from oodometer_lab.verbs.discriminate import judge_outputs, train_judges
+from oodometer_lab.verbs.discriminate import collect_pairs, judge_outputs, train_judges
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
     "read": oodometer.read_log,
     "report": oodometer.load_result,
     "reproduce": reproduce,
+    "discriminate collect": collect_pairs,
     "discriminate train": train_judges,
     "discriminate predict": judge_outputs,
 }
@@ -86,7 +87,7 @@ def test_options_on_the_command_line_stay_few() -> None:
     """What a guide does not need is an argument in Python alone."""
     assert (
         sum(p.param_type_name == "option" for command in COMMANDS.values() for p in command.params)
-        <= 307
+        <= 328
     )
 
 

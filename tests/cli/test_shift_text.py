@@ -152,6 +152,71 @@ def test_unknown_words_from_a_training_file_and_a_wordnet(dialogues: Path, tmp_p
     assert told["least"] == 1
 
 
+def test_words_are_both_kinds_and_the_column_is_that_of_the_training_texts(tmp_path: Path) -> None:
+    """The training file has a column `text` as well, in which every synonym would be known."""
+    rows = [{"talk": one["turns"], "text": "a large home"} for one in DIALOGUES[:1]]
+    (tmp_path / "talk.jsonl").write_text(lines(rows))
+    words = ["--training", tmp_path / "talk.jsonl", "--wordnet", write_wordnet(tmp_path / "wn")]
+    more = ["--kind", "unknown-words", "--column", "talk", "--severity", 0.2]
+    both = ["--out", tmp_path / "out.jsonl"]
+    assert dialogue(tmp_path / "talk.jsonl", *more, *words, *both) == 0
+    assert read(tmp_path / "out.jsonl")[0]["context"] == ["Is the home big?"]
+    known = oodometer.shift(
+        tmp_path / "talk.jsonl",
+        kind="known-words",
+        severity=0.2,
+        column="talk",
+        training=tmp_path / "talk.jsonl",
+        training_column="text",
+        wordnet=words[-1],
+        out=tmp_path / "known.jsonl",
+    )
+    assert known.copies[0].rows, "large and home stand in the column that was named"
+    (tmp_path / "train.csv").write_text("text\nhome\n")
+    words[1] = tmp_path / "train.csv"
+    kinds = ["--kind", "words", "--column", "talk", "--severity", 0.2, "--function-words"]
+    assert dialogue(tmp_path / "talk.jsonl", *kinds, *words, "--out", tmp_path / "both") == 0
+    manifests = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("both/*.json")}
+    assert set(manifests) == {f"{kind}-words-0.2.manifest.json" for kind in ("known", "unknown")}
+    for told in manifests.values():
+        assert told["function_words"] is told["pieces"] is True
+    assert text(tmp_path / "talk.jsonl", "--kind", "casing", "--function-words", *more[4:]) == 2
+
+
+def test_function_words_give_the_contexts_of_the_paper(data_dir: Path, tmp_path: Path) -> None:
+    """5,831 there, 392 without them; the same as the shift itself, asked for each context of the corpus."""
+    from oodometer_lab.datasets.dialogues import with_replies
+    from oodometer_lab.shifts.text import Dropped, UnknownWords, Vocabulary, find_wordnet
+
+    corpus, out = data_dir / "dailydialog.jsonl.xz", tmp_path / "out.jsonl"
+    words = ["--training", corpus, "--training-where", "split=train", "--where", "split=test"]
+    words += ["--wordnet", data_dir / "wordnet30.tar.xz", "--function-words", "--out", out]
+    assert dialogue(corpus, "--kind", "unknown-words", "--severity", 0.4, *words) == 0
+    found = read(out)
+    assert len(found) >= 5_700
+    assert len(found) == pytest.approx(5_831, rel=0.02)
+    with lzma.open(corpus, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    training = Vocabulary.of(
+        turn for row in rows if row["split"] == "train" for turn in row["turns"]
+    )
+    shift = UnknownWords(
+        training,
+        synonyms=find_wordnet(data_dir / "wordnet30.tar.xz"),
+        pieces=True,
+        function_words=True,
+    )
+    contexts = [
+        tuple(row["turns"][: reply["turn"]])
+        for row in rows
+        if row["split"] == "test"
+        for reply in with_replies(row, "turns", tuple(row["turns"]))
+    ]
+    applied = [shift.apply(turns, "0.4", row=at) for at, turns in enumerate(contexts, 1)]
+    wanted = [list(one.turns) for one in applied if not isinstance(one, Dropped)]
+    assert [row["context"] for row in found] == wanted
+
+
 @pytest.mark.parametrize(
     ("ending", "pack"),
     [("", None), (".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)],

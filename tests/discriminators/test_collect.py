@@ -159,7 +159,7 @@ def test_bad_input() -> None:
     with pytest.raises(UsageError, match="expected per_input of at least 1, got 0"):
         collect([EARLY], INPUTS, GOLDS, per_input=0)
     with pytest.raises(
-        InputError, match="expected a saved encoder-decoder model, got no such file"
+        InputError, match=r"expected the folder of a sequence model, .*, got no such folder"
     ):
         collect(["no-such-folder"], INPUTS, GOLDS)
 
@@ -216,14 +216,11 @@ def test_beams_of_folders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (home / "weights").write_text("1")
     loaded = Parser(EARLY.answers)
 
-    class Loader:
-        @staticmethod
-        def load(folder: Path) -> Parser:
-            return loaded
-
     import sys
 
-    monkeypatch.setattr(sys.modules[collect.__module__], "EncoderDecoder", Loader)
+    monkeypatch.setattr(
+        sys.modules[collect.__module__], "open_sequence_model", lambda folder, **limits: loaded
+    )
     assert module is collect
     first = collect([home], INPUTS, GOLDS, beams=3, checkpoint=tmp_path / "kept")
     again = collect([home], INPUTS, GOLDS, beams=3, checkpoint=tmp_path / "kept")

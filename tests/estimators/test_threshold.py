@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,8 @@ from hypothesis import strategies as st
 
 import oodometer
 from oodometer import Predictions
-from oodometer.errors import NotApplicable, UsageError
+from oodometer.backtests.trials import BacktestOptions, run_backtest
+from oodometer.errors import InputError, NotApplicable, UsageError
 from oodometer.estimators import (
     Agreement,
     AverageThresholdedConfidence,
@@ -32,6 +36,7 @@ from oodometer.estimators.threshold import (
     total_credit,
 )
 from oodometer.intervals import normal_quantile, wilson_from_variance
+from oodometer.outputs.terminal import view_lines
 from oodometer.registry import create
 from oodometer.testing import example_record
 
@@ -476,3 +481,112 @@ def test_a_grid_that_is_no_number_of_steps_is_refused(name):
         return
     with pytest.raises(UsageError, match="step"):
         oodometer.estimate(record, record, methods=[name])
+
+
+def published(reference: Any, correct: Any, target: Any, grid: Any) -> float:
+    """The mechanism of the code of Trivedi et al. (2023), thresholds and scores rounded to four digits as there."""
+    reference, target, grid = (np.round(values, 4) for values in (reference, target, grid))
+    shares = [(reference >= threshold).sum() / len(reference) for threshold in grid]
+    threshold = grid[np.abs(np.array(shares) - correct.mean()).argmin()]
+    return float((target >= threshold).sum() / len(target))
+
+
+def drawn(seed: int, rows: int, gap: float) -> Predictions:
+    """A record of four classes with ten views and five models, the judged one among them."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(4, size=rows)
+    logits = rng.normal(size=(rows, 4))
+    logits[np.arange(rows), label] += gap
+    p = np.exp(3 * logits)
+    members = (logits + 0.7 * rng.normal(size=(4, rows, 4))).argmax(2)
+    return Predictions.from_arrays(
+        probabilities=(p / p.sum(1, keepdims=True)).round(6),
+        label=label,
+        views=(logits + 0.7 * rng.normal(size=(10, rows, 4))).argmax(2),
+        members=np.stack([logits.argmax(1), *members]),
+        classes=range(4),
+    )
+
+
+def test_conf_lms_and_ma_are_those_of_the_published_code() -> None:
+    """Also where a calibrator is chosen for the other methods: these are asked as the model answered."""
+    for seed in range(3):
+        reference, target = drawn(seed, 900, 1.2), drawn(seed + 50, 700, 0.6)
+        found = oodometer.estimate(
+            reference, target.without_labels(), methods=["conf", "lms", "ma", "atc"]
+        )
+        assert found.calibration["name"] == "temperature"
+        (here, there), correct = (reference, target), reference.verdicts
+        conf = [np.asarray(record.probabilities).max(1) for record in (here, there)]
+        lms = [
+            np.array([Counter(row).most_common(1)[0][1] / 10 for row in np.asarray(r.views).T])
+            for r in (here, there)
+        ]
+        ma = [
+            (np.asarray(record.members)[1:] == np.asarray(record.members)[0]).sum(0) / 4
+            for record in (here, there)
+        ]
+        scores = {"conf": (conf, 0.001), "lms": (lms, 1 / 10), "ma": (ma, 1 / 4)}
+        for name, ((known, asked), step) in scores.items():
+            want = published(known, correct, asked, np.arange(0, 1, step))
+            assert found[name].value == pytest.approx(want, abs=1e-12), name
+            assert found[name].lower <= want <= found[name].upper
+
+
+def test_a_calibrator_that_is_named_serves_conf_as_well() -> None:
+    reference, target = drawn(1, 900, 1.2), drawn(51, 700, 0.6).without_labels()
+    raw = oodometer.estimate(reference, target, methods=["conf"])
+    switched_off = oodometer.estimate(reference, target, methods=["conf"], calibrator="none")
+    assert raw["conf"].value == switched_off["conf"].value
+    scaled = oodometer.estimate(reference, target, methods=["conf"], calibrator="temperature")
+    assert scaled["conf"].details["threshold"] != raw["conf"].details["threshold"]
+
+
+def test_slices_and_trials_ask_conf_as_the_model_answered() -> None:
+    reference, target = drawn(1, 900, 1.2), drawn(51, 700, 0.6)
+    part = np.arange(700) % 2
+    by_part = replace(target, columns={"part": part.astype(str).astype(object)})
+    found = oodometer.estimate(reference, by_part, methods=["conf", "doc"], by="part")
+    assert found.calibration["name"] == "temperature"
+    threshold = found["conf"].details["threshold"]
+    estimates = {
+        part.name: next(e for e in part.estimates if e.method == "conf") for part in found.slices
+    }
+    for name, estimate in estimates.items():
+        rows = np.asarray(target.probabilities)[part == int(name)]
+        assert estimate.value == pytest.approx(np.mean(rows.max(1) >= threshold))
+    trials = [
+        run_backtest(
+            reference,
+            BacktestOptions(["conf", "doc"], repeats=1, cache=None, calibrator=calibrator),
+        )
+        for calibrator in ("auto", "none")
+    ]
+    of = {
+        name: [[trial.estimates[name] for trial in found.trials] for found in trials]
+        for name in ("conf", "doc")
+    }
+    assert of["conf"][0] == of["conf"][1]
+    assert of["doc"][0] != of["doc"][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("lms", "needs `views`.*`oodometer predict MODEL DATA --views 10 --out FILE` writes them"),
+        ("ma", "needs `members`.*`oodometer predict MODEL DATA --member MODEL .* writes them"),
+    ],
+)
+def test_what_a_named_method_lacks_is_said_with_the_command(name: str, why: str) -> None:
+    record = Predictions.from_arrays(
+        probabilities=drawn(1, 300, 1.0).probabilities, label=drawn(1, 300, 1.0).label
+    )
+    with pytest.raises(InputError, match=why):
+        oodometer.estimate(record, record, methods=[name])
+    found = oodometer.estimate(record, record, methods=["conf", name])
+    assert found.named == ("conf", name)
+    lines = view_lines(found.view(), 200)
+    assert any(line.split()[:1] == ["conf"] for line in lines), "what was named is shown"
+    assert any(re.match(f"{name}: {why}", line) for line in lines)
+    unnamed = view_lines(oodometer.estimate(record, record).view(), 200)
+    assert not any(line.split()[:1] == ["atc"] for line in unnamed), "of all methods none"

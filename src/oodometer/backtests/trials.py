@@ -206,10 +206,12 @@ class _Bench:
         for _, alike in groupby(targets, lambda each: _KIND(each[2])):
             keys, _, hidden = zip(*alike, strict=True)
             batch = Predictions.concat(hidden)
-            pieces = Pieces(self.plan.choice.apply(batch), np.array([r.rows for r in hidden]))
+            rows = np.array([record.rows for record in hidden])
+            raw, pieces = Pieces(batch, rows), Pieces(self.plan.choice.apply(batch), rows)
             signs |= zip(keys, self.statistics.signs_of(pieces), strict=True)
             for name, method in self._ours.items():
-                for key, triple in zip(keys, _ends_of(method, batch, pieces), strict=False):
+                read = raw if self.plan.takes_raw(method) else pieces
+                for key, triple in zip(keys, _ends_of(method, batch, read), strict=False):
                     answers[key][name] = triple
         jobs = [partial(self._one_by_one, key, hidden, answers[key]) for key, _, hidden in targets]
         every = side_by_side(jobs, threads=self._any_slow)

@@ -110,6 +110,11 @@ class Choice:
     why: str
     scores: dict[str, float]
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the calibrator was asked for by name: nothing was weighed then."""
+        return self.calibrator is not None and not self.scores
+
     def apply(self, record: Predictions) -> Predictions:
         """The record, calibrated where a calibrator was chosen and there are probabilities."""
         return (

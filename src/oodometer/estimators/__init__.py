@@ -20,6 +20,7 @@ from .disagreement import GeneralizationDisagreement, DisagreementDifference, So
 from .threshold import Agreement
 from .disagreement import ALineS, ALineD
 from .threshold import Smoothness
+from .threshold import Conf, LMS, MA
 from .votes import VotingBounds, CorrectedVotes
 from .baselines import MaxProb, OracleBounds, max_prob_oracle
 from .mean_confidence import RiskCoverage
@@ -31,6 +32,8 @@ __all__ = [
     "COT",
     "COTT",
     "LEAP",
+    "LMS",
+    "MA",
     "PAPE",
     "SLD",
     "SLEAP",
@@ -41,6 +44,7 @@ __all__ = [
     "AverageThresholdedConfidence",
     "AverageThresholdedEntropy",
     "ClasswiseThreshold",
+    "Conf",
     "CorrectedVotes",
     "DifferenceOfConfidence",
     "DisagreementDifference",

@@ -48,6 +48,7 @@ class Traits:
     runs_as, also_reads : names under which it runs by default (None: its own); fields that it looks at, too.
     beyond_overlap, argmax_only, needs_labels : asks for no overlap of target and reference; speaks of the class of
         highest probability alone; learns from labelled reference rows.
+    raw : takes probabilities as the model gave them, unless a calibrator is asked for by name.
     """
 
     family: str = "other"
@@ -65,6 +66,7 @@ class Traits:
     argmax_only: bool = False
     needs_labels: bool = True
     also_reads: Strings = ()
+    raw: bool = False
 
     def check(self) -> None:
         """`TypeError` for an odd word of a plugin, which must not stop who reads it later; asked as it registers."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..errors import UsageError
 from ..inference.row_sample import content_sample
 from ..intervals import normal_quantile, wilson_ends
@@ -15,7 +16,7 @@ from ..kernels import count_passed
 from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate
-from ..scores import NeighborDistance, Score, natural_confidence
+from ..scores import ModelAgreement, NeighborDistance, Score, natural_confidence
 from .base import Ends, Estimator, Pieces, Sums, Traits, root_sum_square, within
 
 
@@ -134,6 +135,13 @@ class Thresholded(Estimator):
         self._thresholds, self._mismatch = fit_record_threshold(reference, self._score, self.level)
         self._rows = len(reference)
 
+    def _fit_on_grid(self, reference: Predictions, steps: int) -> None:
+        """Put the best of so many even thresholds in the place of the exact one; its interval stays."""
+        scores = np.sort(self._score.leave_one_out(reference))
+        ends = (0.0, 1.0) if self._score.is_probability else (float(scores[0]), float(scores[-1]))
+        cut = find_threshold_on_grid(scores, float(reference.verdicts.sum()), ends, steps)
+        self._thresholds = (cut, *self._thresholds[1:])
+
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and how many score at or above the threshold and the ends of its interval."""
         return Sums(rows=batch.rows, above=self._above(batch, None, 1)[:, 0])
@@ -211,12 +219,7 @@ class Threshold(Thresholded):
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
         if self.grid is not None:
-            scores = np.sort(self._score.leave_one_out(reference))
-            ends = (
-                (0.0, 1.0) if self._score.is_probability else (float(scores[0]), float(scores[-1]))
-            )
-            cut = find_threshold_on_grid(scores, float(reference.verdicts.sum()), ends, self.grid)
-            self._thresholds = (cut, *self._thresholds[1:])
+            self._fit_on_grid(reference, self.grid)
 
 
 @register("estimator")
@@ -292,6 +295,105 @@ class Smoothness(Thresholded):
     citation = "ng2023"
     needs = ("views", "prediction|probabilities")
     score_name = "view_agreement"
+
+
+_STEPS = 1_000  # of the published grid for confidence
+_VIEWS = "oodometer predict MODEL DATA --views 10 --out FILE"
+_MEMBERS = "oodometer predict MODEL DATA --member MODEL --member MODEL --out FILE"
+
+
+class _Published(Thresholded):
+    """A score of Trivedi et al. (2023) as their code asks it, with t the first of even steps that comes nearest.
+
+    Nothing is recalibrated before, unless a calibrator is asked for by name. The methods run when they are named:
+    `atc`, `smoothness` and `agreement` have the same idea with an exact threshold that shares ties.
+    """
+
+    citation = "trivedi2023"
+    remedy: ClassVar[str] = ""  # the command that writes the columns which the method needs
+
+    def _fit(self, reference: Predictions) -> None:
+        super()._fit(reference)
+        self._fit_on_grid(reference, self._steps(reference))
+
+    @abstractmethod
+    def _steps(self, reference: Predictions) -> int:
+        """How many thresholds the published code tries."""
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record does not suffice, with the command that helps, or None."""
+        why = super().why_not(record)
+        absent = why is not None and self.remedy and not record.has(self.needs[0])
+        return f"{why}; `{self.remedy}` writes them" if absent else why
+
+
+@register("estimator")
+class Conf(_Published):
+    """``conf``: mean_T [s >= t], s = max probability, t of 1,000 steps; Conf of Trivedi et al. (2023).
+
+    t minimises |mean_S [s >= t] - acc_S| over 0, 0.001, ..., 0.999; the first of equals. Probabilities are taken as the
+    model gave them. `NotApplicable` without confidences. Source: Trivedi et al. (2023) and their code.
+
+    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
+    >>> Conf().fit(p).estimate(p).value
+    0.5
+    """
+
+    name = "conf"
+    traits = Traits("threshold", 145, cost="slow", reads="confidence", runs_as=(), raw=True)
+    needs = ("probabilities|confidence|token_logprobs",)
+
+    def _steps(self, reference: Predictions) -> int:
+        return _STEPS
+
+
+@register("estimator")
+class LMS(_Published):
+    """``lms``: mean_T [s >= t], s = share of the views with their most frequent class; LMS of Trivedi et al. (2023).
+
+    t minimises |mean_S [s >= t] - acc_S| over 0, 1/k, ..., (k-1)/k for k views, ten in the paper. The paper words s as
+    agreement with the prediction (`smoothness`), its code counts the most frequent class. Needs `views`;
+    `NotApplicable` without. Source: Trivedi et al. (2023) and their code; Ng et al. (2023).
+
+    >>> p = Predictions.from_arrays(prediction=[0, 1], label=[0, 0], views=[[0, 0], [0, 1]])
+    >>> LMS().fit(p).estimate(p).value
+    1.0
+    """
+
+    name = "lms"
+    traits = Traits("smoothness", 146, cost="slow", runs_as=(), raw=True)
+    needs = ("views",)
+    score_name = "view_consensus"
+    remedy = _VIEWS
+
+    def _steps(self, reference: Predictions) -> int:
+        return len(present(reference.views))
+
+
+@register("estimator")
+class MA(_Published):
+    """``ma``: mean_T [s >= t], s = mean_i [h_0 = h_i] over the other models; MA of Trivedi et al. (2023).
+
+    t minimises |mean_S [s >= t] - acc_S| over 0, 1/r, ..., (r-1)/r for r other models, nine in the paper. Needs
+    `members`; `NotApplicable` without. Source: Trivedi et al. (2023) and their code.
+
+    >>> p = Predictions.from_arrays(prediction=[0, 1], label=[0, 0], members=[[0, 0], [0, 0]])
+    >>> MA().fit(p).estimate(p).value
+    0.5
+    """
+
+    name = "ma"
+    traits = Traits("agreement", 147, cost="slow", reads="models", runs_as=(), raw=True)
+    needs = ("members",)
+    score_name = "model_agreement"
+    remedy = _MEMBERS
+
+    def _fit(self, reference: Predictions) -> None:
+        self._others = len(ModelAgreement().fit(reference).others(reference))
+        super()._fit(reference)
+
+    def _steps(self, reference: Predictions) -> int:
+        return self._others
 
 
 _ENOUGH_ROWS = 20

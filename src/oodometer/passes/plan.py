@@ -342,7 +342,10 @@ class EstimationPlan(Pass):
         self, batch: Predictions, calibrated: Predictions, noted: Mapping[str, int]
     ) -> Json:
         """The states of all rows of a batch, by name."""
-        states = {name: self._summarized(name, calibrated) for name in self.methods}
+        states = {
+            name: self._summarized(name, batch if self.takes_raw(method) else calibrated)
+            for name, method in self.methods.items()
+        }
         states["truth"] = count_truth(batch)
         if batch.can_be_judged:
             states["labelled"] = self._labelled(batch, calibrated)
@@ -360,6 +363,10 @@ class EstimationPlan(Pass):
         if self.metrics is not None:
             states |= self.metrics.summarize(batch, calibrated, states)
         return states
+
+    def takes_raw(self, method: Estimator) -> bool:
+        """Whether a method reads probabilities as the model gave them."""
+        return method.traits.raw and not self.choice.is_named
 
     def _summarized(self, name: str, rows: Predictions, lighter: bool = False) -> Any:
         """The state of rows by one method."""
@@ -384,8 +391,9 @@ class EstimationPlan(Pass):
     ) -> Json:
         """The states of the rows of a slice or chunk, by name: of methods that are not heavy."""
         piece = calibrated.take(index)
+        raw = batch.take(index) if any(map(self.takes_raw, self.methods.values())) else piece
         states = {
-            name: self._summarized(name, piece, lighter=True)
+            name: self._summarized(name, raw if self.takes_raw(method) else piece, lighter=True)
             for name, method in self.methods.items()
             if not method.traits.heavy
         }
@@ -527,7 +535,7 @@ def _fit_curve(
 
 
 def _fit_method(
-    name: str, record: Predictions, calibrated: Predictions, level: float, seed: int
+    name: str, record: Predictions, calibrated: Predictions, choice: Choice, level: float, seed: int
 ) -> Estimator | Skipped:
     """An estimator fitted on the calibrated record, or why it does not apply to it."""
     estimator: Any = find("estimator", name)
@@ -535,7 +543,8 @@ def _fit_method(
         estimator = create("estimator", name, level=level, seed=seed)
         if not record.is_argmax and estimator.traits.argmax_only:
             return Skipped(name, NOT_ARGMAX)
-        method = estimator.fit(calibrated)
+        raw = estimator.traits.raw and not choice.is_named
+        method = estimator.fit(record if raw else calibrated)
         if not isinstance(method, Estimator):
             raise TypeError(f"fit gave no estimator but {type(method).__name__}")
     except FAILURES as error:
@@ -546,6 +555,7 @@ def _fit_method(
 def _fit_all(
     record: Predictions,
     calibrated: Predictions,
+    choice: Choice,
     methods: Sequence[str],
     target_accuracies: Sequence[float] | None,
     level: float,
@@ -554,7 +564,7 @@ def _fit_all(
     """The curve and the methods, fitted side by side where there are many rows."""
     jobs: list[Callable[[], Any]] = [
         partial(_fit_curve, record, target_accuracies, level, seed),
-        *(partial(_fit_method, name, record, calibrated, level, seed) for name in methods),
+        *(partial(_fit_method, name, record, calibrated, choice, level, seed) for name in methods),
     ]
     # the long ones first, so that no core waits for one that began last
     order = sorted(range(len(jobs)), key=lambda i: i > 0 and methods[i - 1] not in _LONG)
@@ -589,7 +599,7 @@ def fit_plan(
     )
 
     fitted_curve, results = _fit_all(
-        record, calibrated, names_asked, target_accuracies, level, seed
+        record, calibrated, choice, names_asked, target_accuracies, level, seed
     )
     fitted = {name: result for name, result in results.items() if isinstance(result, Estimator)}
     skipped = [

@@ -212,6 +212,7 @@ class Estimation(Shown, Record, Named[Estimate]):
     fell_without_labels : ``fell`` as it would be without labels of the target; None where these take no part in it.
     headline_without_labels : the headline before labels of some rows corrected it, else None.
     not_random : why the labelled rows can hardly be a random sample, or None.
+    named : the methods that were asked for by name; empty where all were run.
     """
 
     reference: Plain
@@ -239,13 +240,16 @@ class Estimation(Shown, Record, Named[Estimate]):
     fell_without_labels: Fall | None = None
     headline_without_labels: Headline | None = None
     not_random: str | None = None
+    named: Strings = ()
     _command = "estimate"
     _first = "argv level seed reference target headline headline_without_labels truth fell fell_without_labels "
     _first += "not_random alarms assume assumptions "
-    _first += "metrics estimates skipped warnings calibration diagnosis backtest risk_coverage"
+    _first += (
+        "metrics named estimates skipped warnings calibration diagnosis backtest risk_coverage"
+    )
     _spare = frozenset(("headline_without_labels", "fell_without_labels", "not_random"))
     _spare |= frozenset(("diagnosis", "backtest", "risk_coverage", "reliability", "confidence"))
-    _spare |= frozenset(("slices", "chunks"))
+    _spare |= frozenset(("slices", "chunks", "named"))
     _entries, _noun, _kind = ("estimates", "method"), "estimate by", "estimator"
 
     @property
@@ -634,15 +638,12 @@ def _parts_metrics_grid(
 
 
 def _method_grids(result: Plain) -> list[Grid]:
-    """Every method, every assumption about the shift, and the methods that were left out: all wait."""
-    estimates = result.get("estimates") or []
-    kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
-    several = len(kinds) > 1
-    rows = [
-        [e["method"], *cells_of(e), e["kind"] if several else "", e["assumes"]] for e in estimates
-    ]
-    title = "methods" if several else f"methods, {''.join(kinds)} intervals"
-    heads, believed = ["accuracy", "lower", "upper"], []
+    """Every method, every assumption about the shift, and the methods that were left out: all wait but for methods
+    that were named, which are what was asked for.
+    """
+    skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
+    named, heads = bool(result.get("named")), ["accuracy", "lower", "upper"]
+    believed = []
     for name, assumption in (result.get("assumptions") or {}).items():
         cells = cells_of(assumption)
         against = f"contradict it: {assumption['refuted']}" if assumption.get("refuted") else ""
@@ -650,11 +651,8 @@ def _method_grids(result: Plain) -> list[Grid]:
             against = assumption["why"] or against
         method = assumption["method"].partition(":")[0] if cells[0] else ""
         believed.append([ASSUMPTIONS.get(name, name), *cells, method, against])
-    skipped = [[item["method"], item["why"]] for item in result.get("skipped") or ()]
     return [
-        Grid.used(
-            title, ["method", *heads, "kind", "assumes"], rows, {4}, noun="method", detail=True
-        ),
+        _methods_grid(result.get("estimates") or [], skipped if named else None),
         Grid(
             "under each assumption",
             ["if", *heads, "method", "the data"],
@@ -666,10 +664,31 @@ def _method_grids(result: Plain) -> list[Grid]:
             "methods that were left out",
             ["method", "why"],
             skipped,
-            noun="skipped method",
+            noun="" if named else "skipped method",
             detail=True,
         ),
     ]
+
+
+def _methods_grid(estimates: Sequence[Plain], skipped: Sequence[Sequence[str]] | None) -> Grid:
+    """What each method says; ``skipped``: of methods that were named those that could not and why, else None."""
+    kinds = list(dict.fromkeys(estimate["kind"] for estimate in estimates))
+    several = len(kinds) > 1
+    rows = [
+        [e["method"], *cells_of(e), e["kind"] if several else "", e["assumes"]] for e in estimates
+    ]
+    heads = ["method", "accuracy", "lower", "upper", "kind", "assumes"]
+    return Grid.used(
+        "methods" if several else f"methods, {''.join(kinds)} intervals",
+        heads,
+        rows,
+        {4},
+        noun="method",
+        detail=skipped is None,
+        main=None if skipped is None else range(4),
+        notes=[f"{method}: {why}" for method, why in skipped or ()],
+        across="column",
+    )
 
 
 def threshold_sentences(result: Plain) -> list[str]:

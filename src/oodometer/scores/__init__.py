@@ -25,7 +25,8 @@ from .class_scores import (
     SequenceMinProbability,
     sequence_probability,
 )
-from .agreement import ViewAgreement, view_agreement, VoteShare, vote_share
+from .agreement import ViewAgreement, view_agreement, ViewConsensus, view_consensus
+from .agreement import VoteShare, vote_share
 from .answers import answer_agreement, normalized_answer, stated_confidence
 # isort: on
 
@@ -42,6 +43,7 @@ __all__ = [
     "SequenceMinProbability",
     "SequenceProbability",
     "ViewAgreement",
+    "ViewConsensus",
     "VoteShare",
     "answer_agreement",
     "energy",
@@ -54,5 +56,6 @@ __all__ = [
     "sequence_probability",
     "stated_confidence",
     "view_agreement",
+    "view_consensus",
     "vote_share",
 ]

@@ -70,6 +70,35 @@ class ViewAgreement(Score):
         return view_agreement(record.predicted, present(record.views))
 
 
+def view_consensus(views: Array) -> Array:
+    """max_k mean_j [h(x'_j) = k] of views with axes (view, sample); shape (sample,), in [0, 1]. The code of Trivedi et
+    al. (2023), whose paper words it as agreement with the prediction (`view_agreement`).
+
+    >>> view_consensus(np.array([[0, 0], [0, 1]])).tolist()
+    [1.0, 0.5]
+    """
+    return np.asarray(np.max([(views == view).mean(axis=0) for view in views], axis=0))
+
+
+@register("score")
+class ViewConsensus(Score):
+    """Score max_k mean_j [h(x'_j) = k] over views, shape (sample,), in [0, 1]; needs `views`; `NotApplicable` without.
+
+    Source: Trivedi et al. (2023), their code.
+
+    >>> ViewConsensus()(Predictions.from_arrays(views=[[0, 1], [1, 1]])).tolist()
+    [0.5, 1.0]
+    """
+
+    name = "view_consensus"
+    needs = ("views",)
+    citation = "trivedi2023"
+    is_probability = True
+
+    def _score(self, record: Predictions) -> Array:
+        return view_consensus(present(record.views))
+
+
 _ENOUGH_ROWS = 50  # two models that agree on this many rows without one exception are one model
 
 

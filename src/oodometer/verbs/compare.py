@@ -945,6 +945,11 @@ class CompareJob(CompareOptions):
             return [computation_score(energy=e) for e in self.energy]
         if self.parameters:
             optimal = self.optimal_parameters
+            if optimal is None:
+                raise UsageError(
+                    "--parameters count by their ratio to as many as the device runs well: give "
+                    "--optimal-parameters, too"
+                )
             return [
                 computation_score(parameters=p, optimal_parameters=optimal) for p in self.parameters
             ]

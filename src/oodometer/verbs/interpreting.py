@@ -288,6 +288,7 @@ class Interpreter:
             fell_without_labels=without,
             headline_without_labels=conclusion.without,
             not_random=not_random,
+            named=tuple(options.methods or ()),
         )
 
     def _diagnosed(self, diagnosis: Diagnosis | None, target: Source) -> Diagnosis | None:

@@ -841,6 +841,17 @@ class EvaluateOptions(
     )
 
 
+def parse_weights(text: str, option: str) -> list[float]:
+    """``0.5,0.25,0.25`` as numbers; `UsageError` for anything else."""
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise UsageError(f"expected {option} as numbers, such as 0.5,0.5, got {text!r}") from None
+
+
+_DISCA = "DiSCA, DiDMA and NiDMA"
+
+
 class CompareOptions(
     Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Running
 ):
@@ -877,12 +888,20 @@ class CompareOptions(
         help="Name of a model; once for each, by default the file's.",
     )
     tolerance: float = option(
-        default=0.95, flag="", help="Accuracy at which DiSCA reads b, 1.0 to 0.5."
+        default=0.95,
+        group=_DISCA,
+        rare=True,
+        help="Accuracy at which DiSCA reads b, 1.0 to 0.5.",
     )
     weights: Sequence[float] = option(
         default=(1 / 3, 1 / 3, 1 / 3),
-        flag="",
-        help="Weights x,y,z of DiSCA; by default a third each.",
+        group=_DISCA,
+        metavar="X,Y,Z",
+        rare=True,
+        many=False,
+        parse=partial(parse_weights, option="--weights"),
+        help="Weights of DiSCA, 0.5,0.25,0.25; by default a third each.",
+        doc="Weights x, y, z of DiSCA; by default a third each.",
     )
     require: Sequence[float] = option(
         default=(0.9, 0.95, 0.99),
@@ -894,16 +913,22 @@ class CompareOptions(
     )
     energy: Sequence[float] = option(
         default=(),
-        group=_WHAT,
+        group=_DISCA,
         rare=True,
         help="Energy of a model in joules; once for each, for DiDMA.",
     )
     energy_unit: str = option(default="J", flag="", help="Unit of the energies.")
     parameters: Sequence[float] = option(
-        default=(), flag="", help="Number of parameters; once for each model, for DiDMA."
+        default=(),
+        group=_DISCA,
+        rare=True,
+        help="Number of parameters; once for each model, for DiDMA in the place of energy.",
     )
     optimal_parameters: float | None = option(
-        default=None, flag="", help="As many parameters as the device runs well."
+        default=None,
+        group=_DISCA,
+        rare=True,
+        help="As many parameters as the device runs well: the parameter ratio is this by a model's.",
     )
     steps: int = option(
         default=100, flag="", help="Steps of the grid on which DiSCA reads the curve."
@@ -913,8 +938,24 @@ class CompareOptions(
         flag="",
         help="What the steps divide: coverage, thresholds, or samples (every one).",
     )
-    didma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="p and q of DiDMA.")
-    nidma_weights: Sequence[float] = option(default=(0.5, 0.5), flag="", help="u and v of NiDMA.")
+    didma_weights: Sequence[float] = option(
+        default=(0.5, 0.5),
+        group=_DISCA,
+        metavar="P,Q",
+        rare=True,
+        many=False,
+        parse=partial(parse_weights, option="--didma-weights"),
+        help="Weights of DiSCA and of computation in DiDMA; by default a half each.",
+    )
+    nidma_weights: Sequence[float] = option(
+        default=(0.5, 0.5),
+        group=_DISCA,
+        metavar="U,V",
+        rare=True,
+        many=False,
+        parse=partial(parse_weights, option="--nidma-weights"),
+        help="Weights of DiDMA and of DiSCA out of domain in NiDMA; by default a half each.",
+    )
     seed: int = option(default=0, flag="", help="Seed of the bootstrap.")
 
 

@@ -1,4 +1,4 @@
-"""The commands `discriminate train` and `discriminate predict`: judges of outputs, and their votes."""
+"""The commands `discriminate collect`, `train` and `predict`: pairs for judges, judges of outputs, and their votes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,23 @@ from oodometer.cli.commands import Written, command, group
 from oodometer.errors import UsageError
 from oodometer.options import argument
 
-from ..verbs.options import JudgeOptions, TrainOptions
+from ..verbs.options import CollectPairsOptions, JudgeOptions, TrainOptions
 
 _GROUP = group("discriminate", "Judges that tell right outputs of a model from wrong ones.")
+
+
+@command(CollectPairsOptions, written=("json",), to=_GROUP, kept=True)
+def collect(options: dict[str, Any], to: Written) -> None:
+    """Ask early checkpoints about training examples: pairs for judges."""
+    from ..verbs.discriminate import collect_pairs
+
+    if "out" not in options:
+        raise UsageError("Missing option '--out'; name the file of pairs to write")
+    with output.results(), output.progress_bar("collecting", lines=True, share=True) as progress:
+        result = replace(collect_pairs(**options, progress=progress), argv=output.command_line())
+        delivered = to.deliver(result.to_dict())
+    if delivered:
+        output.show(result)
 
 
 @command(TrainOptions, written=("json",), to=_GROUP, kept=True)

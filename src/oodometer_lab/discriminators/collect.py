@@ -23,7 +23,7 @@ from ..datasets.reading import objects
 from ..models.artifacts import fingerprint
 from ..models.base import Progress
 from ..models.opening import Piece, path_of, pieces_of_work
-from ..models.seq2seq import Beams, EncoderDecoder
+from ..models.seq2seq import Beams, open_sequence_model
 from ..models.torch.library import on_gpu, one_torch_thread
 from .base import check_pairs, pairs_of
 
@@ -174,10 +174,13 @@ class _Question(Piece):
     inputs: tuple[str, ...]
     beams: int
     model: Any
+    opening: Mapping[str, Any]  # how that of a folder is opened
 
     def asked(self, progress: Progress | None = None) -> Outputs:
         """The beams, which are kept where there is a place."""
-        model = EncoderDecoder.load(self.model) if isinstance(self.model, Path) else self.model
+        model = self.model
+        if isinstance(model, Path):
+            model = open_sequence_model(model, **self.opening)
         outputs: Outputs = model.decode(
             list(self.inputs), beams=self.beams, progress=progress
         ).outputs
@@ -220,6 +223,7 @@ class CollectOptions:
 
     clean : applied to both before an output is compared with gold; by default runs of white space count as one space.
     seed : of all draws.
+    max_length, max_output_length, device : of models that are folders, see `open_sequence_model`.
     engine, workers : where models are asked, each a task of one thread, and how many tasks at a time: "processes"
         (which ``workers`` alone means), "ray", "spark", these two with an address after a colon, "local", or an
         `Engine`. Models must be folders; ``checkpoint`` must be one that all machines see. By default in this process.
@@ -237,6 +241,9 @@ class CollectOptions:
 
     clean: Callable[[str], str] | None = None
     seed: int = 0
+    max_length: int | None = None
+    max_output_length: int | None = None
+    device: str | None = None
     engine: str | Engine | None = None
     workers: int | None = None
 
@@ -295,7 +302,7 @@ def collect(
     engine = _engine(chosen, how)
     rows = [_asked_rows(part, index, how) for index, part in enumerate(parts)]
     questions = [
-        _question(model, tuple(inputs[row] for row in selected), how.beams, checkpoint)
+        _question(model, tuple(inputs[row] for row in selected), how, checkpoint)
         for model, selected in zip(chosen, rows, strict=True)
     ]
     beams = pieces_of_work(
@@ -380,7 +387,7 @@ def _engine(models: Sequence[object], how: CollectOptions) -> Engine | None:
         return None
     for model in models:
         path_of(model)
-    return task_engine(how.engine, how.workers, gpu=on_gpu(None))
+    return task_engine(how.engine, how.workers, gpu=on_gpu(how.device))
 
 
 def _distinct(
@@ -396,19 +403,23 @@ def _distinct(
 def _question(
     model: str | os.PathLike[str] | Decoder,
     inputs: tuple[str, ...],
-    beams: int,
+    how: CollectOptions,
     checkpoint: str | os.PathLike[str] | None,
 ) -> _Question:
     """What a model is asked; beams of a folder are kept, named before by all files of the model as they are now."""
     kept, key = None, ""
+    limits = {"max_length": how.max_length, "max_output_length": how.max_output_length}
     if isinstance(model, str | os.PathLike):
         model = path = Path(os.path.abspath(model))
         if checkpoint is not None:
             named = [str(path.resolve()), content_of(path)]
-            about = {"model": named, "beams": beams, "inputs": list(inputs)}
+            about = {"model": named, "beams": how.beams, "inputs": list(inputs), **limits}
             kept, key = Kept(Path(os.path.abspath(checkpoint))), f"beams-{fingerprint(about)}"
     lost = f"{model} was asked, and {key}.json does not hold its beams", "checkpoint folder"
-    return _Question(inputs, beams, model, size=len(inputs), lost=lost, kept=kept, key=key)
+    opening = {**limits, "device": how.device}
+    return _Question(
+        inputs, how.beams, model, opening, size=len(inputs), lost=lost, kept=kept, key=key
+    )
 
 
 @final

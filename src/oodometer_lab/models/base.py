@@ -291,8 +291,10 @@ def _other_number(rows: int, got: int) -> InputError:
     return InputError(f"{rows} labels, one an input", got=str(got), remedy=remedy, column="label")
 
 
-AUGMENTATIONS = ("shift", "randaugment")
-"""How views are made: of images mirrored and moved, of texts with words left out; or, of images, by RandAugment."""
+AUGMENTATIONS = ("shift", "randaugment", "randaugment-published")
+"""How views are made: of images mirrored and moved, of texts with words left out; or, of images, by RandAugment, whose
+changes grow with the magnitude, or as the code of Trivedi et al. (2023) has it.
+"""
 
 
 @dataclass(frozen=True)

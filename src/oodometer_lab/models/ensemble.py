@@ -27,6 +27,19 @@ from .torch.library import on_gpu, one_torch_thread
 STEPS = 1000  # of the progress of one model
 
 
+def _order(first: Sequence[int | str], classes: Sequence[int | str], name: str) -> Array:
+    """Where each class of the first model stands among those of another; `InputError` where they differ."""
+    if set(first) != set(classes):
+        odd = sorted(map(str, set(first) ^ set(classes)))[:3]
+        raise InputError(
+            f"the classes of the first model, {', '.join(map(str, first[:6]))}",
+            got=f"others: {', '.join(odd)} is known to one alone",
+            remedy="ensembles share their classes; train it on the same, or leave it out",
+            file=name,
+        )
+    return np.array([list(classes).index(label) for label in first])
+
+
 @final
 class Ensemble(Classifier):
     """Several trained classifiers of the same classes, or several rankers.
@@ -57,17 +70,9 @@ class Ensemble(Classifier):
         first = self.models[0]
         self.classes, self.reads = first.classes, first.reads
         self.by_position = any(model.by_position for model in models)
-        self._orders = []  # where each class of the first model stands among those of another
         for member, name in zip(models, self.names, strict=True):
-            if set(first.classes) != set(member.classes):
-                odd = sorted(map(str, set(first.classes) ^ set(member.classes)))[:3]
-                expected = (
-                    f"the classes of the first model, {', '.join(map(str, first.classes[:6]))}"
-                )
-                remedy = "ensembles share their classes; train it on the same, or leave it out"
-                got = f"others: {', '.join(odd)} is known to one alone"
-                raise InputError(expected, got=got, remedy=remedy, file=name)
-            self._orders.append(np.array([member.classes.index(name) for name in first.classes]))
+            if first.classes and member.classes:  # a function tells them when it is asked
+                _order(first.classes, member.classes, name)
 
     def options(self) -> dict[str, Any]:
         """How many there are, and what is judged."""
@@ -93,11 +98,12 @@ class Ensemble(Classifier):
 
             answers.append(model.ask(inputs, alone if index else request, progress=tell))
         ranked = answers[0].candidates is not None  # positions among candidates are the same to all
-        pairs = zip(answers, self._orders, strict=True)
         members = np.stack(
             [
-                answer.distribution if ranked else answer.distribution[:, order]
-                for answer, order in pairs
+                answer.distribution
+                if ranked
+                else answer.distribution[:, _order(answers[0].classes, answer.classes, name)]
+                for answer, name in zip(answers, self.names, strict=True)
             ]
         )
         first = replace(answers[0], members=members, names=self.names)

@@ -99,6 +99,14 @@ def _of_transformers(name: str, max_length: int | None, device: str | None) -> C
     if any(kind.endswith(_IMAGE) for kind in kinds):
         image: Any = kind_named("image-encoder")
         return image.from_pretrained(name, device=device)  # type: ignore[no-any-return]
+    if getattr(config, "is_encoder_decoder", False):
+        raise InputError(
+            "a classifier of texts or images",
+            got=f"a sequence model ({', '.join(kinds) or config.model_type})",
+            remedy="its outputs are written by `oodometer predict FOLDER DATA` of its folder, and mistakes of its "
+            "checkpoints by `oodometer discriminate collect`",
+            file=name,
+        )
     got = ", ".join(kinds) or f"a {config.model_type} without a head"
     remedy = "fine-tune it to a classification first (Encoder.fit, or transformers)"
     raise InputError("a classifier of texts or images", got=got, remedy=remedy, file=name)

@@ -19,7 +19,7 @@ from ..datasets import Dataset, Table
 from ..datasets.base import Modality
 from ..datasets.images import HELD, LateImages
 from .base import Answers, Classifier, Folder, Progress, Request, only_shift
-from .image.network import augmented, check_images, in_one_size, randaugment
+from .image.network import changed_view, check_images, in_one_size
 from .text.network import counted_ids, with_words_dropped
 from .torch.batches import padded, sorted_batches
 from .torch.library import choose_device, class_names, load_pretrained
@@ -133,9 +133,7 @@ class OutsideClassifier(Classifier):
         if isinstance(inputs[0], (str, tuple)):
             only_shift(augmentation, "texts")
             return with_words_dropped(inputs, seed)
-        return (
-            randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
-        )
+        return changed_view(inputs, seed, augmentation)
 
     def _checked(self, inputs: Any) -> Any:
         if isinstance(inputs, Mapping):

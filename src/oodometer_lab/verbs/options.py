@@ -40,7 +40,10 @@ class Training(Options):
         doc="The texts that the model was trained on, in a file of the same forms (also one with turns).",
     )
     training_column: str | None = option(
-        default=None, flag="", group=_TEXTS, help="Where the text or the turns stand in it."
+        default=None,
+        flag="",
+        group=_TEXTS,
+        help="Where the text or the turns stand in it; by default as in the data.",
     )
     training_where: str | Sequence[str] = option(
         default=(), group=_TEXTS, help="Only training rows with COLUMN=VALUE."
@@ -69,9 +72,8 @@ class Training(Options):
     )
     function_words: bool = option(
         default=False,
-        flag="",
         group=_TEXTS,
-        help="Exchange articles, pronouns, auxiliaries and the like, too, as the paper does.",
+        help="Exchange articles, pronouns, auxiliaries, parts of contractions and the like, too, as the paper does.",
     )
     part_of_speech: bool = option(
         default=False,
@@ -143,10 +145,11 @@ class ShiftOptions(Training, Turns, Constants, Tasks, Typed):
     kind: str | Sequence[str] = option(
         default=(),
         help="Kind of shift, such as fog, typing-errors or insufficient-context; may be repeated; all: the fifteen of "
-        "CIFAR-10-C, extra: its four others.",
+        "CIFAR-10-C, extra: its four others; words: unknown-words and known-words.",
         doc='What shift: of images one of ``oodometer_lab.shifts.IMAGE_SHIFTS`` or "all" of them, one of '
         '``EXTRA_IMAGE_SHIFTS`` or "extra", all of these; of texts one of ``TEXT_SHIFTS``, '
-        "of dialogues also of ``DIALOGUE_SHIFTS``; several give one copy for each severity.",
+        '"words" (unknown and known ones), of dialogues also of ``DIALOGUE_SHIFTS``; several give one copy for each '
+        "severity.",
     )
     severity: float | str | Sequence[float | str] = option(
         default=(),
@@ -211,13 +214,15 @@ class PredictOptions(Models, Tasks):
     model: Any = argument(
         kw_only=False,
         path="read",
-        help="A Hugging Face classifier of texts or images (folder or hub name), a model saved by oodometer, an .onnx "
-        "file, or package.module:name of a fitted estimator, a torch module or a function. Without DATA: a log of "
-        "lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json), or a folder of them.",
-        doc="A Hugging Face classifier of texts or images (folder or hub name), a model that oodometer saved, an ONNX "
-        "file, ``package.module:name`` of a fitted estimator, a torch module or a function, or such an object. Without "
-        "data: a log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or "
-        "a folder.",
+        help="A Hugging Face classifier of texts or images (folder or hub name), the folder of a sequence model, a "
+        "model saved by oodometer, an .onnx file, or package.module:name of a fitted estimator, a torch module or a "
+        "function. Without DATA: a log of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json), or a "
+        "folder of them.",
+        doc="A Hugging Face classifier of texts or images (folder or hub name), the folder of an encoder-decoder (its "
+        "best outputs are written, with their probability), a model that oodometer saved, an ONNX file, "
+        "``package.module:name`` of a fitted estimator, a torch module or a function, or such an object. Without data: "
+        "a log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or a "
+        "folder.",
     )
     data: Any = argument(
         kw_only=False,
@@ -269,10 +274,9 @@ class PredictOptions(Models, Tasks):
     seed: int = option(default=0, rare=True, help="Seed of views, dropout and candidates.")
     augmentation: str = option(
         default="shift",
-        flag="",
-        check=one_of("shift", "randaugment"),
-        help='How the copies are made: "shift" (images mirrored and moved, texts with words left out) or, of images, '
-        '"randaugment".',
+        check=one_of("shift", "randaugment", "randaugment-published"),
+        help="How the copies are made: shift (images mirrored and moved, texts with words left out; the default); of "
+        "images also randaugment, or randaugment-published, the policy of the code of Trivedi et al. (2023).",
     )
     max_length: int | None = option(
         default=None, rare=True, help="Tokens of a text that are read, at most."
@@ -404,6 +408,63 @@ class StressOptions(Training, Turns, Constants, Models, Level, Tasks, Typed):
     seed: int = option(
         default=0, rare=True, help="Seed of halves, rows, candidates, draws and bootstraps."
     )
+
+
+class CollectPairsOptions(Renaming, Device, Tasks):
+    """What `discriminate collect` is asked."""
+
+    checkpoints: Any = argument(
+        kw_only=False,
+        path="read",
+        metavar="CHECKPOINT...",
+        many=True,
+        help="Folders of a sequence model in the order of its training, of transformers or saved by oodometer; or a "
+        "folder that holds them as checkpoint-N or step-N, of which the first 5 are asked.",
+        doc="Folders of an encoder-decoder in the order of its training: of transformers (``save_pretrained``) or "
+        "saved by `EncoderDecoder`. A folder that holds such as ``checkpoint-N`` or ``step-N`` stands for the first 5.",
+    )
+    examples: Any = argument(
+        kw_only=False,
+        flag="--examples",
+        path="read",
+        metavar="FILE",
+        help="The model's training examples: rows of input and gold.",
+        doc="The training examples of the model: a file, frame or mapping with ``input`` and ``gold``.",
+    )
+    out: str | Path | None = argument(
+        kw_only=False,
+        default=None,
+        flag="--out",
+        path="written",
+        metavar="FILE",
+        help="Write the pairs to this file, for `discriminate train`.",
+        doc="File for the pairs, rows of ``input``, ``output``, ``correct`` and ``origin``; None keeps them in memory. "
+        "Interrupted, the beams of the checkpoints that are done are kept beside it.",
+    )
+    first: int | None = option(
+        default=None, help="Ask the first N checkpoints alone; by default all that are named."
+    )
+    beams: int = option(default=4, help="Width of the beam search.")
+    per_input: int = option(
+        default=1,
+        flag="",
+        help="Most mistakes of one input and checkpoint, drawn among its wrong beams.",
+    )
+    rows: int | None = option(
+        default=None, help="Ask each checkpoint about so many examples, drawn by the seed."
+    )
+    balance: float = option(
+        default=1.0, flag="", help="Most wrong pairs for each right one, 0 for all."
+    )
+    max_length: int | None = option(
+        default=None, flag="", help="Tokens of an input that are read; 512 by default."
+    )
+    max_output_length: int | None = option(
+        default=None,
+        rare=True,
+        help="Tokens of an output that are written, at most; 512 by default. Early checkpoints may not stop before.",
+    )
+    seed: int = option(default=0, help="Seed of all draws.")
 
 
 class TrainOptions(Renaming, Device, Tasks):

@@ -32,8 +32,10 @@ from ..models.artifacts import fingerprint
 from ..models.base import Classifier, Request, only_shift
 from ..models.ensemble import Ensemble
 from ..models.opening import SentModel, forgetting, kept_model, open_classifier, path_of, stamp_of
+from ..models.seq2seq import is_sequence_model
 from ..models.torch.library import on_gpu
 from .options import PredictOptions
+from .predict_sequences import predict_sequences
 
 BY_POSITION = (
     "tells the columns of a table by their order alone, and another file may have another: name them in the order that "
@@ -374,6 +376,8 @@ def predict(options: Asked) -> Prediction:
     log = LogOptions(options.metric, options.filter, options.keep_input)
     if is_log(model, data, log):
         return _read_log(options)
+    if is_sequence_model(model):
+        return predict_sequences(options)
     classifier = options.opened()
     if options.replies is not None and "dialogue" not in classifier.reads:
         raise UsageError(

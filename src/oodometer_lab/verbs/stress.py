@@ -54,7 +54,7 @@ from ..shifts.text import Dropped
 from .options import StressOptions
 from .predict import predict, read_all, sent_models
 from .shift.image import GROUPS, notes_on
-from .shift.text import Rows, ShiftInputs, Texts, filters_of, refuse_others
+from .shift.text import TEXT_GROUPS, Rows, ShiftInputs, Texts, filters_of, refuse_others
 
 Parts = Mapping[int, tuple[Any, ...]]
 """Number of an example -> its turns; of an image what `_pixels` makes it of."""
@@ -927,7 +927,7 @@ def _wanted(
     out: dict[Any, tuple[str, ...]] = {}
     requested = [options.kind] if isinstance(options.kind, str) else options.kind
     parts = [kind.partition("=") for kind in requested or usual]
-    groups: Any = GROUPS if modality == "image" else {}
+    groups: Any = GROUPS if modality == "image" else TEXT_GROUPS
     for name, equals, listed in [
         (name, *rest) for first, *rest in parts for name in groups.get(first, (first,))
     ]:

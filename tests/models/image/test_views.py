@@ -72,7 +72,9 @@ def test_only_images_are_changed_so(tiny_encoder: Path, reviews: Any) -> None:
         FrozenEncoder(str(tiny_encoder), max_length=16).fit(reviews[0][:40], reviews[1][:40]).ask(
             ["a"], wanted
         )
-    with pytest.raises(UsageError, match="expected augmentation shift or randaugment, got 'mixup'"):
+    with pytest.raises(
+        UsageError, match=r"expected augmentation shift or .*randaugment-published, got 'mixup'"
+    ):
         Request(views=2, augmentation="mixup")
     data = {"text": ["a", "b"], "label": [0, 1]}
     with pytest.raises(UsageError, match=words):
@@ -136,7 +138,7 @@ def test_predict_asks_by_randaugment(home: Path) -> None:
     [
         (
             {"views": 2, "augmentation": "mixup"},
-            "expected augmentation to be one of shift, randaugment, got 'mixup'",
+            "expected augmentation to be one of shift, randaugment, randaugment-published, got 'mixup'",
         ),
         ({"augmentation": "randaugment"}, "augmentation is of views: say with views= how many"),
     ],
@@ -145,3 +147,19 @@ def test_bad_use_is_one_line(home: Path, more: dict[str, Any], said: str) -> Non
     with pytest.raises(UsageError, match=said):
         predict("cornered:model", "images.npz", out="out.parquet", **more)
     assert not (home / "out.parquet").exists()
+
+
+def test_the_published_policy_is_an_augmentation_of_the_shell(home: Path) -> None:
+    """Its views are those of the policy that `test_randaugment` holds against another implementation."""
+    from oodometer.store import read_predictions
+
+    views = ["--views", "4", "--augmentation", "randaugment-published", "--seed", "3"]
+    call = ["predict", "cornered:model", "images.npz", "--out", "out.parquet", *views]
+    assert main(call) == 0
+    found = read_predictions(home / "out.parquet").views
+    wanted = [
+        by_corner(randaugment(PIXELS, (3, view, 0), policy="timm")).argmax(1) for view in range(4)
+    ]
+    np.testing.assert_array_equal(found, wanted)
+    increasing = [by_corner(randaugment(PIXELS, (3, view, 0))).argmax(1) for view in range(4)]
+    assert (found != np.array(increasing)).any()

@@ -238,6 +238,17 @@ def test_members_of_an_ensemble_are_matched_by_name() -> None:
         Ensemble([first, other])
 
 
+def test_members_may_tell_their_classes_when_they_answer() -> None:
+    """Functions whose classes nobody named: positions, once each has answered."""
+    first, second = (FunctionClassifier(told, name=name) for name in ("first", "second"))
+    found = Ensemble([first, second], names=["one", "two"]).ask(TEXTS)
+    np.testing.assert_array_equal(found.members, np.stack([told(TEXTS)] * 2))
+    assert found.classes == (0, 1)
+    three = FunctionClassifier(lambda texts: np.full((len(texts), 3), 1 / 3), name="three")
+    with pytest.raises(InputError, match="expected the classes of the first model, 0, 1, got oth"):
+        Ensemble([first, three]).ask(TEXTS)
+
+
 @pytest.mark.parametrize("asked", [["good", "bad"], ["Good", "Bad"]])
 def test_a_models_own_names_are_not_exchanged(asked: list[str]) -> None:
     class Fitted:

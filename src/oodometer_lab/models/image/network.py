@@ -148,9 +148,7 @@ class ImageClassifier(TorchClassifier):
         return (self._tensor(encoded.at(batch), device),)
 
     def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> Any:
-        return (
-            randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
-        )
+        return changed_view(inputs, seed, augmentation)
 
 
 FILL = 128  # what lies outside an image that is moved, as in AutoAugment
@@ -446,6 +444,16 @@ def randaugment(
         for row, image in zip(rows, changed, strict=True):
             out[row] = image
     return out
+
+
+def changed_view(images: Any, seed: Sequence[int], augmentation: str) -> Any:
+    """The images as a view asks for them, by the name of an augmentation (`AUGMENTATIONS`); ``seed`` as `randaugment`
+    takes it.
+    """
+    if augmentation == "shift":
+        return augmented(images, seed)
+    published = augmentation == "randaugment-published"
+    return randaugment(images, seed, policy="timm" if published else "increasing")
 
 
 def _changed(

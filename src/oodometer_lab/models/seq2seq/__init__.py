@@ -11,6 +11,8 @@ from .encoder_decoder import (
     close_brackets,
     composed,
     exact_match,
+    is_sequence_model,
+    open_sequence_model,
     snapshot_folders,
     squeeze,
 )
@@ -25,8 +27,10 @@ __all__ = [
     "composed",
     "exact_match",
     "find_stand_ins",
+    "is_sequence_model",
     "learn_pieces",
     "learn_words",
+    "open_sequence_model",
     "snapshot_folders",
     "squeeze",
 ]

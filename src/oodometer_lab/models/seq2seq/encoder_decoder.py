@@ -697,3 +697,59 @@ class EncoderDecoder(Artifact):
             self._codec = self._new_codec(load_tokenizer(self.source), StandIns(mapping))
         self.net.to(device).eval()
         return self._codec, device
+
+
+def is_sequence_model(model: Any) -> bool:
+    """Whether this is the folder of an encoder-decoder: one that `EncoderDecoder` saved, or one of transformers that is
+    no classifier.
+    """
+    if not isinstance(model, (str, os.PathLike)):
+        return False
+    folder = Path(model).expanduser()
+    if described(folder) is not None:
+        return bool(read_description(folder).get("kind") == EncoderDecoder.kind)
+    if not (folder / "config.json").is_file():
+        return False
+    config = _read("AutoConfig", str(folder))
+    return bool(getattr(config, "is_encoder_decoder", False)) and not any(
+        name.endswith("Classification") for name in getattr(config, "architectures", None) or ()
+    )
+
+
+def open_sequence_model(
+    folder: str | os.PathLike[str],
+    *,
+    max_length: int | None = None,
+    max_output_length: int | None = None,
+    device: str | None = None,
+) -> EncoderDecoder:
+    """The encoder-decoder of a folder: one that `EncoderDecoder` saved, as it was, or one of transformers.
+
+    max_length, max_output_length : of a folder of transformers, tokens of an input that are read and of an output that
+        are written; 512 where None.
+    device : "cpu" or "cuda"; by default a GPU where one is there.
+
+    Raises `InputError` for a folder that holds no encoder-decoder.
+    """
+    path = Path(folder).expanduser()
+    if described(path) is not None:
+        model = EncoderDecoder.load(path)
+        model.device = device
+        return model
+    if not (path / "config.json").is_file():
+        got = "no such folder"
+        if path.is_dir():
+            got = ", ".join(sorted(entry.name for entry in path.iterdir())[:6]) or "nothing"
+        raise InputError(
+            "the folder of a sequence model, with config.json or oodometer_model.json in it",
+            got=got,
+            file=str(folder),
+            remedy="name the folder that save_pretrained, or save, wrote",
+        )
+    load_config(str(path))
+    return EncoderDecoder(
+        str(path),
+        max_length=max_length or 512,
+        max_output_length=max_output_length or 512,
+        device=device,
+    )

@@ -16,6 +16,7 @@ from oodometer.audits.judge import refutes
 from oodometer.estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
 from oodometer.inference.betting import SampledRows
 from oodometer.predictions import Predictions
+from oodometer.scores import view_consensus
 from oodometer.verbs.estimate import estimate
 
 from ...datasets import Dataset
@@ -245,10 +246,7 @@ def scores_of(answers: Answers, base: int) -> dict[str, Array]:
     )
     scores = {"conf": confidence}
     if base < len(answers.get("published", ())):
-        views = answers["published"][
-            base
-        ]  # the share that their most frequent class has, as in the published code
-        scores["lms"] = (views[:, None] == views).mean(1).max(0)
+        scores["lms"] = view_consensus(answers["published"][base])
         scores["conf-few"] = confidence[: len(scores["lms"])]
     if base < len(answers.get("views", ())):
         views = answers["views"][base]

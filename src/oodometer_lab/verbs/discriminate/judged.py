@@ -539,7 +539,8 @@ def _truth_sentence(known_rows: Mapping[str, Any], agree: int, exact: bool) -> s
 
 def _rules_grid(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> Grid:
     cells = [[name, *(with_ends(row[measure]) for measure in MEASURES)] for name, row in rows]
-    return Grid(title, ["judges", *(name.replace("_", " ") for name in MEASURES)], cells)
+    heads = ["judges", *(name.replace("_", " ") for name in MEASURES)]
+    return Grid(title, heads, cells, noun="rule")
 
 
 def _metric_grid(table: Mapping[str, Any], metric: str, title: str) -> Grid:

@@ -14,7 +14,7 @@ from ...results.shifting import Shifting
 from ...shifts import ImageShift, TextShift
 from ..options import ShiftOptions
 from .image import GROUPS, shift_images
-from .text import LINES, TEXT, Rows, refuse_others, shift_texts
+from .text import LINES, TEXT, TEXT_GROUPS, Rows, refuse_others, shift_texts
 
 __all__ = ["shift"]
 
@@ -43,7 +43,8 @@ def shift(options: ShiftOptions) -> Shifting:
     (np.uint8(125), [0, 1, 2, 3])
     """
     severity = options.severity
-    names = list(dict.fromkeys([options.kind] if isinstance(options.kind, str) else options.kind))
+    asked = [options.kind] if isinstance(options.kind, str) else options.kind
+    names = list(dict.fromkeys(kind for name in asked for kind in TEXT_GROUPS.get(name, (name,))))
     levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
     if not names or not (levels or options.layout == "cifar-10-c"):
         raise UsageError(

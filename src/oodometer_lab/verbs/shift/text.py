@@ -217,7 +217,8 @@ class Texts:
             )
             if column is None:
                 expected = f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}"
-                remedy = "call it so" if self.dialogues is None else "name it with --column"
+                named = "call it so, or as --column does"
+                remedy = named if self.dialogues is None else "name it with --column"
                 raise self.rows.wrong(expected, got, remedy, number)
             if column not in row:
                 raise self.rows.wrong(f"a column {column}", got, "name one of them", number)
@@ -282,6 +283,8 @@ def refuse_others(options: Options, modality: str) -> None:
             )
 
 
+TEXT_GROUPS = {"words": ("unknown-words", "known-words")}
+"""What stands for several kinds: the two of Lee et al. (2021) that exchange a share of the words."""
 _SOURCE_ROW = "source_row"
 _TELL = 500  # texts between two words on how far the work is
 
@@ -313,6 +316,10 @@ class ShiftInputs:
                 raise UsageError(
                     f"{name} belongs to another kind of shift than {kinds[0].name}; leave it out"
                 )
+        if self._options.function_words and not any(issubclass(k, SynonymShift) for k in kinds):
+            raise UsageError(
+                f"--function-words belongs to another kind of shift than {kinds[0].name}; leave it out"
+            )
         if importance is None and ImportantWords in kinds:
             raise UsageError(
                 f"{ImportantWords.name} needs the importance of words; in Python importance= is a model or function"
@@ -330,6 +337,8 @@ class ShiftInputs:
                 wordnet = find_wordnet(settings.wordnet)
                 names = "pieces", "function_words", "part_of_speech", "inflect"
                 rules = {name: getattr(settings, name) for name in names}
+                # most parts of contractions are of function words ("do" and "n't"), and the paper's counts have both
+                rules["pieces"] |= settings.function_words
                 options = {"training": self._vocabulary, "synonyms": wordnet, **rules}
                 noted = {
                     "training": str(settings.training),
@@ -353,12 +362,12 @@ class ShiftInputs:
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         options = self._options
-        texts = Texts(
-            Rows(Path(options.training)),
-            options.training_column,
-            filters_of(options.training_where),
-            None,
-        )
+        rows = Rows(Path(options.training))
+        column = options.training_column
+        if column is None and options.column is not None:
+            _, first = next(iter(rows))
+            column = options.column if options.column in first else None
+        texts = Texts(rows, column, filters_of(options.training_where), None)
         return Vocabulary.of(texts.texts())
 
 
