@@ -206,4 +206,8 @@ def compare(arguments: Json, to: Written) -> None:
 
     with output.progress_bar("comparing") as progress:
         result = run(**arguments, progress=progress)
-    _deliver(result, to)
+    free, gate = _deliver(result, to), result.gate
+    if gate is not None and gate.exit_code:
+        if not free or output.quiet():
+            output.say(result.view().sentences[0], error=True)
+        raise typer.Exit(gate.exit_code)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ROWS = "Rows and columns"
 _WHAT = "What is worked out"
 _ALARMS = "Alarms and past runs"
+_GATE = "A gate"
 _RUN = "Where it runs"
 _MODEL = "Model"
 
@@ -841,8 +842,52 @@ class EvaluateOptions(
     )
 
 
+_drop = need(
+    "a drop from 0 on, a fraction such as 0.02 (2 points)",
+    lambda value: isinstance(value, (int, float)) and 0 <= value < float("inf"),
+    float,
+)
+
+
+class Gated(Options):
+    """Which drop must not happen."""
+
+    fail_drop: float | None = option(
+        default=None,
+        group=_GATE,
+        metavar="DROP",
+        check=_drop,
+        help="Of BASE NEW: exit code 3 where NEW is shown worse by more than this, such as 0.02 (its whole interval "
+        "lies below -0.02); 0 where it is shown not to be, or cannot be told.",
+        doc="The largest fall of the second model below the first that is no failure, as a fraction of accuracy or an "
+        "amount on the scale: ``result.gate`` says whether the second is shown worse by more (the whole interval of the "
+        "difference lies below it), shown not to be (it lies above), or neither.",
+    )
+    strict: bool = option(
+        default=False,
+        group=_GATE,
+        help="With --fail-drop: exit code 4 where it cannot be told.",
+        doc="Whether a gate that cannot be decided fails, too (``result.gate.exit_code`` is 4).",
+    )
+    anytime: bool = option(
+        default=False,
+        group=_GATE,
+        rare=True,
+        help="With --fail-drop: a verdict that stays valid however often one looks while rows come in, in random "
+        "order; it needs about half as many rows again.",
+        doc="Whether the gate's interval holds however often one looks while rows come in, in random order "
+        "(a confidence sequence, by betting); the comparison itself is for one look.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("strict", "anytime"):
+            if getattr(self, name) and self.fail_drop is None:
+                raise UsageError(f"--{name} belongs to --fail-drop; add --fail-drop 0.02")
+
+
 class CompareOptions(
-    Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Running
+    Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Gated, Running
 ):
     """What `compare` is asked."""
 
