@@ -346,9 +346,9 @@ def betting_sequence(
     came: P(the mean lies in the interval at every sample size) is at least ``level``, so that one may look at any time
     and stop when one likes.
 
-    With x = (value - low) / (high - low), the gambler against m from below holds max_t mean_s prod_{i <= t} (1 + s (x_i /
-    m - 1)), s the `_STAKES`; m is refuted where that reaches 2 / (1 - level) (Ville's inequality), and it falls in m, so
-    that the end is found by halving. The other side is that of 1 - x. Source: Waudby-Smith and Ramdas (2024).
+    With x = (value - low) / (high - low), the gambler against m from below holds max_t mean_s prod_{i <= t} (1 + s
+    (x_i / m - 1)), s the `_STAKES`; m is refuted where that reaches 2 / (1 - level) (Ville's inequality), and it falls
+    in m, so that the end is found by halving. The other side is that of 1 - x. Source: Waudby-Smith and Ramdas (2024).
 
     >>> [round(end, 2) for end in betting_sequence(np.array([0.2, 0.4, 0.5, 0.3] * 100), 0.95)]
     [0.33, 0.37]

@@ -1068,6 +1068,8 @@ def compare(options: CompareJob) -> Comparison:
         )
     for what in ("out_of_domain", "target", "names", "energy", "parameters"):
         values = getattr(options, what)
+        if what == "target" and options.judge:
+            continue  # a word, of what the difference is
         if values and len(values) != len(models):
             raise UsageError(
                 f"{what} is given {len(values)} times for {len(models)} models; give one for each, in their order"
@@ -1077,7 +1079,8 @@ def compare(options: CompareJob) -> Comparison:
             f"--fail-drop holds one model against its base, two files (BASE NEW); got {len(models)}"
         )
     if options.judge:
-        from .judging import compare_judges, opened
+        from .judged_difference import compare_judges
+        from .judging import opened
 
         sources = [opened(data, options) for data in models]
         return compare_judges(sources, options, _titles(options.names, sources))  # type: ignore[return-value]  # an audit of the difference

@@ -860,8 +860,8 @@ class Gated(Options):
         help="Of BASE NEW: exit code 3 where NEW is shown worse by more than this, such as 0.02 (its whole interval "
         "lies below -0.02); 0 where it is shown not to be, or cannot be told.",
         doc="The largest fall of the second model below the first that is no failure, as a fraction of accuracy or an "
-        "amount on the scale: ``result.gate`` says whether the second is shown worse by more (the whole interval of the "
-        "difference lies below it), shown not to be (it lies above), or neither.",
+        "amount on the scale: ``result.gate`` says whether the second is shown worse by more (the whole interval of "
+        "the difference lies below it), shown not to be (it lies above), or neither.",
     )
     strict: bool = option(
         default=False,
@@ -884,6 +884,11 @@ class Gated(Options):
         for name in ("strict", "anytime"):
             if getattr(self, name) and self.fail_drop is None:
                 raise UsageError(f"--{name} belongs to --fail-drop; add --fail-drop 0.02")
+
+
+def _targets(name: str, value: Any) -> Any:
+    """One word as a list of one, else a list of files."""
+    return check_of("models", "Sequence[Any]")(name, [value] if isinstance(value, str) else value)
 
 
 class CompareOptions(
@@ -910,10 +915,13 @@ class CompareOptions(
         group=_WHAT,
         path="read",
         metavar="FILE",
-        help="Predictions without labels; once for each model, in their order.",
-        doc="Predictions without labels, one for each model, in the same order: their accuracy is estimated as "
-        "`estimate` does it, with its interval, assumption and trust, beside the accuracy-coverage curve that the "
-        "first file would lead one to expect.",
+        check=_targets,
+        help="Predictions without labels; once for each model, in their order. With --judge a word: system (what the "
+        "models will meet, the default) or rows (these alone).",
+        doc='With ``judge`` "system" or "rows": whether the difference is of what the systems will meet, of which '
+        "these rows are a sample, or of these rows alone. Else predictions without labels, one for each model, in the "
+        "same order: their accuracy is estimated as `estimate` does it, with its interval, assumption and trust, "
+        "beside the accuracy-coverage curve that the first file would lead one to expect.",
     )
     names: Sequence[str] = option(
         default=(),
