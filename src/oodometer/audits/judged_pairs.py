@@ -162,9 +162,9 @@ class _Labelled:
         return float(np.var(b - a, ddof=1))
 
     def best_slope(self) -> float:
-        """The slope with the least variance, which is a parabola of it, towards the line of all labels by as much as two
-        rows with a difference of the verdicts would tell: verdicts that differ by luck, on answers that do not, are
-        not believed.
+        """The slope with the least variance, which is a parabola of it, towards the line of all labels by as much as
+        two rows with a difference of the verdicts would tell: verdicts that differ by luck, on answers that do not,
+        are not believed.
         """
         labels = sum(self.counts)
         at_0, at_half, at_1 = (self.variance(slope) for slope in (0.0, 0.5, 1.0))

@@ -1,4 +1,4 @@
-"""Commands that tell how good a model is: estimate, fit, diagnose, backtest, audit, evaluate and compare."""
+"""Commands that tell how good a model is: estimate, fit, diagnose, backtest, audit, evaluate, compare and plan."""
 
 from __future__ import annotations
 
@@ -211,3 +211,13 @@ def compare(arguments: Json, to: Written) -> None:
         if not free or output.quiet():
             output.say(result.view().sentences[0], error=True)
         raise typer.Exit(gate.exit_code)
+
+
+@command(options.PlanOptions, written=("json", "out"))
+def plan(arguments: Json, to: Written) -> None:
+    """Plan a comparison: questions, epochs, labels, power and cost."""
+    from ..verbs.plan import plan as run
+
+    with output.progress_bar("planning") as progress:
+        result = run(**arguments, progress=progress)
+    _deliver(result, to)

@@ -1125,6 +1125,19 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
     return replace(result, models=records, warnings=tuple(notes))
 
 
+def scores_of(options: CompareJob, execution: Execution) -> tuple[Domain, list[str]]:
+    """The labelled files of one model or more, with their scores side by side where the rows are the same, and what is
+    to be said of them; `InputError` for input that cannot become a number.
+    """
+    opener = opener_for(options)
+    joined = [_joined(data, options, opener, options.labels, False) for data in options.models]
+    sources = [in_name_order(source.source) for source in joined]
+    opener.check()
+    titles = _titles(options.names, sources)
+    domain, notes = _read_domain("in_domain", titles, sources, options, execution)
+    return domain, [*opener.notes, *(line for source in joined for line in source.warnings), *notes]
+
+
 def _joined(data: Any, options: CompareJob, opener: Opener, labels: Any, unseen: bool) -> Joined:
     """A labelled file, whose truth may stand in a file of ``labels``; ``unseen``: as `_read` has it."""
     extra = [name for name in (options.cluster,) if name is not None and name not in FIELDS]

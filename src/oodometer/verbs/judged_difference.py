@@ -34,7 +34,7 @@ _ASSUMES = {
 
 
 @dataclass(frozen=True)
-class _Pair:
+class JudgedPair:
     """Two runs over the rows that both files have: verdicts and labels of either, clusters of the rows, None for
     single ones, and what to say.
     """
@@ -72,8 +72,8 @@ def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]
         raise UsageError(
             f"{second.source.name}: the grades lie on another scale; name it for both, --scale LOW,HIGH"
         )
-    at, common = _common_rows(first, second, options)
-    pair = _paired(first, second, at, common, options)
+    at, common = common_rows(first, second, options)
+    pair = paired_runs(first, second, at, common, options)
     low, high = first.scale or (0.0, 1.0)
     shared = pair.both
     truth = (pair.truth(1, shared) - pair.truth(0, shared) + 1) / 2
@@ -121,7 +121,7 @@ def _population(options: Any) -> Population:
     return cast("Population", named[0])
 
 
-def _common_rows(first: Read, second: Read, options: Any) -> tuple[Array, Array]:
+def common_rows(first: Read, second: Read, options: Any) -> tuple[Array, Array]:
     """The rows that both files have: their places in the first, ascending, and in the second."""
     row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
     if row is None and first.judged.rows != second.judged.rows:
@@ -138,7 +138,7 @@ def _common_rows(first: Read, second: Read, options: Any) -> tuple[Array, Array]
     return row[common], common
 
 
-def _paired(first: Read, second: Read, at: Array, common: Array, options: Any) -> _Pair:
+def paired_runs(first: Read, second: Read, at: Array, common: Array, options: Any) -> JudgedPair:
     """Both runs over their common rows; `UsageError` where people labelled no row of one of them."""
     runs = []
     for read, rows in ((first, at), (second, common)):
@@ -166,7 +166,7 @@ def _paired(first: Read, second: Read, at: Array, common: Array, options: Any) -
     keys = None if column is None else keys_of(first.source, column)[at]
     if keys is not None and len(np.unique(keys)) == len(keys):
         keys = None
-    pair = _Pair((runs[0], runs[1]), keys, notes)
+    pair = JudgedPair((runs[0], runs[1]), keys, notes)
     shared, fewest = len(pair.both), min(len(run.row) for run in runs)
     if shared < fewest / 2:
         notes.append(
@@ -176,7 +176,9 @@ def _paired(first: Read, second: Read, at: Array, common: Array, options: Any) -
     return pair
 
 
-def _by_either(result: JudgeAudit, pair: _Pair, population: Population, options: Any) -> JudgeAudit:
+def _by_either(
+    result: JudgeAudit, pair: JudgedPair, population: Population, options: Any
+) -> JudgeAudit:
     """The audit with the intervals of all labels first: those of the systems stand alone, as the others are of these
     rows.
     """
@@ -228,7 +230,7 @@ def _by_either(result: JudgeAudit, pair: _Pair, population: Population, options:
 
 
 def _widths(
-    judged: PairedRates, bare: PairedRates, pair: _Pair, population: Population, options: Any
+    judged: PairedRates, bare: PairedRates, pair: JudgedPair, population: Population, options: Any
 ) -> list[Json]:
     """How many labels of the same rows in both files make intervals of certain widths: n of s^2 / n + what the rows
     themselves leave.
