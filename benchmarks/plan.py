@@ -49,6 +49,7 @@ CASES: list[Case] = [
 GATES = ((-0.02, 0.1), (-0.02, 0.3), (-0.06, 0.2), (-0.1, 0.2), (0.02, 0.1))
 LOSSES = ((-0.06, 0.2), (-0.05, 0.1), (-0.1, 0.3), (0.02, 0.1))
 LOOKS = range(30, 901, 30)
+ONCE = 10  # runs that are looked at once, for each that is looked at often
 
 
 @dataclass(frozen=True)
@@ -140,12 +141,11 @@ def stated(draws: int) -> Iterator[kit.Result]:
         kind, answers, setting, difference = case
         rng, law = np.random.default_rng([number, 0x914]), Law(answers, difference)
         share = law.shared()
-        count = draws if setting.epochs == 1 and answers.variance is None else draws // 2
-        hits = [shown(case, law.draw(setting, share, rng), rng) for _ in range(count)]
+        hits = [shown(case, law.draw(setting, share, rng), rng) for _ in range(draws)]
         yield {
             "kind": kind, "questions": setting.questions, "epochs": setting.epochs, "labels": setting.labels,
             "difference": difference, "correlation": answers.correlation, "within": answers.within,
-            "stated": power_of(answers, setting, difference, LEVEL), "shown": float(np.mean(hits)), "draws": count,
+            "stated": power_of(answers, setting, difference, LEVEL), "shown": float(np.mean(hits)),
         }  # fmt: skip
 
 
@@ -153,27 +153,27 @@ def gates(draws: int) -> Iterator[kit.Result]:
     """Verdicts at one look, at any of many looks by the interval of one, and by that which holds at every look."""
     for number, (difference, changed) in enumerate(GATES):
         rng = np.random.default_rng([number, 0x6A7E])
-        names = ("once", "peeking", "anytime")
-        verdicts = {name: np.zeros(2) for name in names}
+        shares = [(changed - difference) / 2, 1 - changed, (changed + difference) / 2]
+        verdicts = {name: np.zeros(2) for name in ("once", "peeking", "anytime")}
         stops = []
-        for _ in range(draws):
-            shares = [(changed - difference) / 2, 1 - changed, (changed + difference) / 2]
+        for run in range(ONCE * draws):
             d = rng.choice([-1.0, 0.0, 1.0], size=LOOKS[-1], p=shares)
-            seen = np.zeros((2, 2), dtype=bool)  # of peeking, of one look
-            for rows in LOOKS:
-                part = d[:rows]
-                pair = np.stack([part < 0, part > 0]).astype(float)
-                gap = Paired(pair).difference(1, 0, LEVEL)
-                seen[1] = gap.upper < -DROP, gap.lower > -DROP
-                seen[0] |= seen[1]
-            verdicts["peeking"] += seen[0]
-            verdicts["once"] += seen[1]
+            verdicts["once"] += verdict(d) / ONCE
+            if run >= draws:
+                continue
+            verdicts["peeking"] += np.any([verdict(d[:rows]) for rows in LOOKS], axis=0)
             low, high = betting_sequence(d, LEVEL, low=-1, high=1)
             verdicts["anytime"] += high < -DROP, low > -DROP
             stops.append(first_look(d))
         rates = {name: (value / draws).tolist() for name, value in verdicts.items()}
         about = {"difference": difference, "changed": changed, "draws": draws}
         yield {**about, **rates, "rows": float(np.mean(stops))}
+
+
+def verdict(d: np.ndarray) -> np.ndarray:
+    """Whether the interval of one look says worse, and not worse."""
+    gap = Paired(np.stack([d < 0, d > 0]).astype(float)).difference(1, 0, LEVEL)
+    return np.array([gap.upper < -DROP, gap.lower > -DROP])
 
 
 def costs(draws: int) -> Iterator[kit.Result]:
@@ -261,10 +261,11 @@ def measure(given: argparse.Namespace) -> kit.Result:
     power, verdicts = list(stated(given.draws)), list(gates(given.gates))
     off = max(abs(cell["stated"] - cell["shown"]) for cell in power)
     at_drop = [cell for cell in verdicts if cell["difference"] == -DROP]
-    once, anytime = (max(sum(cell[name]) for cell in at_drop) for name in ("once", "anytime"))
+    once = max(max(cell["once"]) for cell in at_drop)
+    anytime = max(sum(cell["anytime"]) for cell in at_drop)
     limits = [
         {"limit": "stated power off by at most 0.03", "value": off, "holds": off <= 0.03},
-        {"limit": "the gate is wrong at one look, at most 0.05", "value": once, "holds": once <= 0.05},
+        {"limit": "either verdict of one look is wrong, at most 0.03", "value": once, "holds": once <= 0.03},
         {"limit": "--anytime is wrong at any look, at most 0.05", "value": anytime, "holds": anytime <= 0.05},
     ]  # fmt: skip
     about = {"draws": given.draws, "gates": given.gates, "limits": limits}
@@ -274,5 +275,5 @@ def measure(given: argparse.Namespace) -> kit.Result:
 
 if __name__ == "__main__":
     raise SystemExit(
-        kit.command(__doc__, "plan", measure, page, draws=(2_000, "runs of a plan"), gates=(400, "runs of a gate"))
+        kit.command(__doc__, "plan", measure, page, draws=(2_500, "runs of a plan"), gates=(300, "runs of a gate"))
     )  # fmt: skip

@@ -232,8 +232,6 @@ def _variance(share: Array, kinds: Array, keys: Array | None, labelled: bool = F
             total += float(rest[mask] @ rest[mask]) * count / max(count - 1, 1)
     if keys is None:
         return total
-    if labelled:
-        rest[kinds == 0] = 0.0
-    sums = np.bincount(np.unique(keys, return_inverse=True)[1], rest)
-    groups = np.count_nonzero(sums)
-    return float(sums @ sums) * groups / max(groups - 1, 1)
+    counted = kinds > 0 if labelled else kinds >= 0
+    sums = np.bincount(np.unique(keys[counted], return_inverse=True)[1], rest[counted])
+    return float(sums @ sums) * len(sums) / max(len(sums) - 1, 1)

@@ -686,10 +686,9 @@ def _gate(domain: Domain, gap: Plain, options: CompareJob) -> Gate | None:
         unit = "0.02 for 2 points" if span == 1 else f"less than the scale's width {span:g}"
         raise UsageError(f"expected --fail-drop as a fraction, {unit}, got {drop:g}")
     if not options.anytime:
-        ends = (gap[name] for name in ("value", "lower", "upper"))
         rows = gap["clusters"] or gap["rows"]
         return gate_of(
-            Interval(*ends, options.level, "asymptotic"),
+            Interval(gap["value"], gap["lower"], gap["upper"], options.level, "asymptotic"),
             drop,
             (models[0], models[1]),
             rows,

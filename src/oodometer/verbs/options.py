@@ -1008,7 +1008,7 @@ class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, W
         check=_pilots,
         help="Labelled predictions of one system, or of two on the same few questions.",
         doc="Labelled predictions of one system, or a list of two on the same questions, from a first small run: "
-        "files, frames, dicts of arrays or `Predictions`. Without them ``accuracy`` and ``correlation`` stand for them.",
+        "files, frames, dicts of arrays or `Predictions`. Without them ``accuracy`` and ``correlation`` stand there.",
     )
     difference: float | None = option(
         default=None,
