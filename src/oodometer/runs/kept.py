@@ -292,9 +292,9 @@ K = TypeVar("K", bound=Kept)
 
 @contextmanager
 def running(run_folder: K, *, passing: bool = False) -> Iterator[K]:
-    """Inside, ``run_folder`` is held by this process alone: `UsageError` where another works there. A run that fails before
-    anything is kept leaves neither manifest nor lock. A ``passing`` folder is made, lasts as long as its job is not
-    finished, such as the parts of a file, and goes in the end with all that is in it.
+    """Inside, ``run_folder`` is held by this process alone: `UsageError` where another works there. A run that fails
+    before anything is kept leaves neither manifest nor lock. A ``passing`` folder is made, lasts as long as its job is
+    not finished, such as the parts of a file, and goes in the end with all that is in it.
     """
     if run_folder.folder is None:
         yield run_folder

@@ -894,6 +894,8 @@ class CompareOptions(
 ):
     """What `compare` is asked."""
 
+    rarely = frozenset({"features", "positive"})
+
     models: Sequence[Any] = argument(
         kw_only=False,
         path="read",
@@ -995,10 +997,10 @@ def _pilots(name: str, value: Any) -> list[Any]:
 _share = partial(_number_in, 0.0)
 
 
-class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Watched):
+class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Renaming, Watched):
     """What `plan` is asked."""
 
-    rarely = frozenset({"where", "positive", "mapping", "judge"})
+    rarely = frozenset({"where", "mapping", "judge", "judge_correlation"})
 
     pilots: Sequence[Any] = argument(
         kw_only=False,
