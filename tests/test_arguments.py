@@ -42,6 +42,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.audit: {"reference": RECORD, "target": TARGET, "labels": {"row": [1, 2], "label": [0, 1]},
                       "methods": ["source"]},
     oodometer.compare: {"models": [RECORD, RECORD]},
+    oodometer.plan: {"pilots": [RECORD, RECORD], "difference": 0.03},
     oodometer.diagnose: {"reference": RECORD, "target": TARGET},
     oodometer.backtest: {"reference": RECORD, "methods": ["source"], "families": ["none"], "repeats": 1, "cache": None},
     oodometer.read: {"data": RECORD},

@@ -21,6 +21,7 @@ __all__ = [
     "Interval",
     "Oodometer",
     "OodometerError",
+    "Plan",
     "Predictions",
     "__version__",
     "audit",
@@ -34,6 +35,7 @@ __all__ = [
     "history",
     "load_result",
     "methods",
+    "plan",
     "predict",
     "rank",
     "read",
@@ -58,6 +60,7 @@ _HOMES = {
     "results.estimation": "Estimation",
     "results.evaluation": "Evaluation",
     "results.history": "History",
+    "results.plan": "Plan",
     "store": "read write",
     "verbs.audit": "audit",
     "verbs.backtest": "backtest",
@@ -68,6 +71,7 @@ _HOMES = {
     "verbs.fit": "Oodometer fit",
     "verbs.history": "history",
     "verbs.methods": "cite methods",
+    "verbs.plan": "plan",
     "verbs.rank": "rank",
     "verbs.read": "read_log",
 }
@@ -113,6 +117,7 @@ if TYPE_CHECKING:
     from .results.comparison import Comparison
     from .results.estimation import Estimation
     from .results.history import History
+    from .results.plan import Plan
     from .store import read_predictions as read
     from .store import write_predictions as write
     from .verbs.audit import Audit, audit
@@ -124,5 +129,6 @@ if TYPE_CHECKING:
     from .verbs.fit import Oodometer, fit
     from .verbs.history import history
     from .verbs.methods import cite, methods
+    from .verbs.plan import plan
     from .verbs.rank import rank
     from .verbs.read import read_log

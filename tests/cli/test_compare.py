@@ -175,3 +175,61 @@ def test_options_of_the_scores_that_make_no_sense(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.fixture
+def versions(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(4)
+    base = rng.random(500) < 0.7
+    changes = {"base": (0, 0), "worse": (0.05, 0.3), "same": (0.01, 0.005), "close": (0.2, 0.12)}
+    for name, (up, down) in changes.items():
+        luck = rng.random(500)
+        right = np.where(base, luck >= down, luck < up)
+        lines = [json.dumps({"id": i, "correct": bool(r)}) for i, r in enumerate(right)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("new", "words", "code", "verdict"),
+    [
+        ("worse", (), 3, "worse"),
+        ("same", ("--strict",), 0, "not_worse"),
+        ("close", (), 0, "undecided"),
+        ("close", ("--strict",), 4, "undecided"),
+        ("worse", ("--anytime",), 3, "worse"),
+    ],
+)
+def test_a_gate_ends_with_its_exit_code(
+    versions: Path, new: str, words: tuple[str, ...], code: int, verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    files = [str(versions / f"{name}.jsonl") for name in ("base", new)]
+    page = versions / "gate.md"
+    gate = ["compare", *files, "--fail-drop", "0.02", *words]
+    assert main([*gate, "--json", str(versions / "o.json"), "--out", str(page)]) == code
+    result = json.loads((versions / "o.json").read_text())
+    assert result["gate"]["verdict"] == verdict
+    assert result["gate"]["drop"] == 0.02
+    assert "Gate: " in capsys.readouterr().out.split("The better")[0]
+    assert "- Gate: " in page.read_text()
+    assert main([*gate, "-q"]) == code
+    assert ("Gate: " in capsys.readouterr().err) == (code > 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--fail-drop", "2"), "0.02 for 2 points"),
+        (("--fail-drop", "-0.1"), "a drop from 0 on"),
+        (("--strict",), "--fail-drop 0.02"),
+        (("--fail-drop", "0.1", "{same}"), "BASE NEW"),
+        (("--target", "rows"), "2 models"),
+    ],
+)
+def test_gates_that_make_no_sense(
+    versions: Path, words: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(versions / f"{name}.jsonl") for name in ("base", "close")]
+    extra = [word.format(same=versions / "same.jsonl") for word in words]
+    assert main(["compare", *files, *extra]) == 2
+    assert says in capsys.readouterr().err

@@ -36,6 +36,7 @@ COMMANDS: dict[str, list[str]] = {
         ""],
     "evaluate": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz", "ref.csv --metric nonsense"],
     "compare": ["ref.csv long_labelled.csv", "ref.csv", "ref.csv long_labelled.csv.xz"],
+    "plan": ["", "few.csv", "ref.csv absent.csv", "--accuracy 2", "ref.csv --difference 0"],
     "rank": ["ref.csv long.csv --out r", "ref.csv --out r", "long.csv.xz ref.csv --labels ref.csv --out r"],
     "report": ["absent.json", "long.csv", "ref.csv --report page.html"],
     "discriminate": ["bounds long_labelled.csv", "train few.csv", "nonsense"],

@@ -87,6 +87,7 @@ ANSWERS: dict[str, tuple[list[str], int]] = {
         ],
         24,
     ),
+    "plan": (["plan", *(f"reference-{m}.csv" for m in "ab"), "--difference", "0.03"], 24),
     "rank": (["rank", *(f"target-{m}.csv" for m in "abc"), "--examples", "target-labels.csv"], 24),
     "history": (["history", "runs.sqlite"], 24),
     "read": (["read", "reference-a.csv"], 24),

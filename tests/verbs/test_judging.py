@@ -253,7 +253,7 @@ def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
     ("models", "says"),
     [
         ([table()] * 3, "compares two models"),
-        ([table(), table(human=[None] * 600)], "the answers of both models"),
+        ([table(), table(human=[None] * 600)], "label some rows of both files"),
         (
             [{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}],
             "as many rows",
@@ -263,6 +263,65 @@ def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
 def test_faults_of_two_models_under_one_judge(models: list[Any], says: str) -> None:
     with pytest.raises(OodometerError, match=says):
         oodometer.compare(models, **BOTH)
+
+
+def test_labels_of_either_file_count_and_the_population_is_said() -> None:
+    human = [bool(good) if 100 <= i < 220 else None for i, good in enumerate(GOOD)]
+    other = table(passed=OTHER.tolist(), human=human)
+    result = oodometer.compare([table(), other], names=["one", "other"], **BOTH)
+    assert result.label_counts == {"a": 120, "b": 120, "both": 20}
+    assert result.labels == 220
+    assert result.population == "system"
+    assert result.estimate.lower <= 0 <= result.estimate.upper  # people say the same of both
+    shared = {**other, "human": [h if i < 120 else None for i, h in enumerate(human)]}
+    few = oodometer.compare([{**table(), "human": shared["human"]}, shared], **BOTH)
+    assert few.label_counts == {"a": 20, "b": 20, "both": 20}
+    assert result.estimate.interval.width < few.estimate.interval.width
+    assert "120 of one and 120 of other, 20 of both" in " ".join(str(result).split())
+    assert any("only 20 labelled rows are the same" in line for line in result.warnings)
+    rows = oodometer.compare([table(), other], target="rows", **BOTH)
+    assert rows.population == "rows"
+    assert rows.estimate.interval.width <= result.estimate.interval.width
+    back = oodometer.compare([other, table()], **BOTH)
+    assert back.estimate.value == pytest.approx(-result.estimate.value)
+
+
+def test_all_rows_labelled_are_certain_of_themselves_and_not_of_the_system() -> None:
+    better = np.where(np.arange(600) < 12, True, GOOD)
+    files = [table(human=GOOD.tolist()), table(human=better.tolist())]
+    system = oodometer.compare(files, **BOTH)
+    plain = oodometer.compare(
+        [{"id": table()["id"], "correct": truth.tolist()} for truth in (GOOD, better)]
+    )
+    assert system.estimate.method == "paired"
+    assert system.estimate.lower == pytest.approx(plain.difference["lower"])
+    assert system.estimate.upper == pytest.approx(plain.difference["upper"])
+    rows = oodometer.compare(files, target="rows", **BOTH)
+    assert rows.estimate.lower == rows.estimate.upper == pytest.approx((better != GOOD).mean())
+
+
+def test_a_gate_over_judged_models_and_a_word_that_is_no_population() -> None:
+    worse = np.where(RNG.random(600) < 0.4, False, GOOD)
+    said = np.where(worse, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
+    human = [bool(good) if known else None for good, known in zip(worse, LABELLED, strict=True)]
+    files = [table(), table(passed=said.tolist(), human=human)]
+    result = oodometer.compare(files, fail_drop=0.02, **BOTH)
+    assert result.gate.verdict == "worse"
+    assert result.gate.difference.upper == pytest.approx(result.estimate.upper)
+    assert str(result).splitlines()[2].strip().startswith("Gate: ")
+    assert result.to_dict()["gate"]["verdict"] == "worse"
+    with pytest.raises(UsageError, match="expected target"):
+        oodometer.compare(files, target="both", **BOTH)
+    with pytest.raises(UsageError, match="anytime"):
+        oodometer.compare(files, fail_drop=0.02, anytime=True, **BOTH)
+
+
+def test_a_judge_that_agrees_less_than_chance_is_named() -> None:
+    good = np.arange(40) % 2 == 0
+    said = np.where(np.arange(40) % 7 < 2, good, ~good)  # right in 8 of 28
+    human = [bool(g) if i < 28 else None for i, g in enumerate(good)]
+    result = oodometer.audit({"passed": said.tolist(), "human": human}, **BOTH)
+    assert any("less often than chance would (p = 0.0" in line for line in result.warnings)
 
 
 def test_one_file_needs_a_judge() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from ..plain import Json, Plain, Strings, inside
 from ..results import Estimate, percent, plain
+from ..results.gate import Gate, gate_sentence
 from ..results.values import Interval, counted, listed, points, signed_points
 from ..results.view import (
     Grid,
@@ -38,7 +39,9 @@ class JudgeAudit(Audit):
     groups : the rate by group. labels_for_width : labels for widths of the interval, with the judges and alone.
     changed : looks at whether the judges changed since an earlier run. scale : lowest and highest grade of the labels,
     or None. label : the column of people's verdicts. compared : two models, of whose difference all numbers are.
-    not_given : intervals that are not there, and why.
+    not_given : intervals that are not there, and why. Of two models: population, "system" or "rows", that the
+    difference is of; label_counts, labelled rows of ``a``, ``b`` and ``both``; gate, whether the second fell by more
+    than the drop that was named.
     """
 
     judges: tuple[JudgeRates, ...] = ()
@@ -50,6 +53,9 @@ class JudgeAudit(Audit):
     label: str = ""
     compared: Strings = ()
     not_given: Strings = ()
+    population: str = ""
+    label_counts: Mapping[str, int] = field(default_factory=dict)
+    gate: Gate | None = None
 
     def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
@@ -79,6 +85,9 @@ class JudgeAudit(Audit):
             "label",
             "compared",
             "not_given",
+            "population",
+            "label_counts",
+            "gate",
         )
         if self.compared and rate is not None:
             out["difference"] = {
@@ -174,6 +183,10 @@ class _Scale:
             return f"{value:{'+' if self.is_difference else ''}.3g}"
         return percent(value)
 
+    def amount(self, value: float) -> str:
+        """An amount without its sign."""
+        return points(value) if self.in_points else f"{abs(value):.3g}"
+
     def cells(self, item: Plain) -> list[str]:
         """A number and both ends of its interval."""
         return [self.text(item[n]) if n in item else "" for n in ("value", "lower", "upper")]
@@ -190,7 +203,7 @@ def judges_view(result: Plain) -> View:
         title, says = "Corrected rate: no labels yet", _unlabelled(result)
         return View(title, "none", sentences=(says,), notes=notes, warnings=warnings)
     since = inside(result, "reference", "name") or "the earlier run"
-    every = _has_every_label(result)
+    every, gate = _has_every_label(result), result.get("gate")
     certain = [f"All {result['labels']:,} rows have labels: that is certain"]
     return View(
         _title(result),
@@ -200,6 +213,7 @@ def judges_view(result: Plain) -> View:
         share=scale.is_share,
         gap=scale.in_points,
         sentences=(
+            *([gate_sentence(gate, scale.amount)] if gate else ()),
             *(certain if every else ()),
             *_judges_say(result, scale, rate),
             *_labels_alone(result, scale),
@@ -225,8 +239,10 @@ def judges_view(result: Plain) -> View:
 
 def _has_every_label(result: Plain) -> bool:
     """Whether all rows are labelled."""
-    every: bool = result["labels"] == result["target"]["rows"]
-    return every
+    rows, counts = result["target"]["rows"], result.get("label_counts")
+    if counts:
+        return bool(counts["both"] == rows and result["population"] == "rows")
+    return bool(result["labels"] == rows)
 
 
 def _title(result: Plain) -> str:
@@ -253,8 +269,16 @@ def _judges_say(result: Plain, scale: _Scale, rate: Interval) -> list[str]:
     decided = rate.lower > 0 or rate.upper < 0
     says = f"{models[rate.value > 0]} is better" if decided else "Undecided"
     bare = listed([scale.text(scale.at(judge["accepted"])) for judge in judges])
-    basis = f"{counted(result['labels'], 'labelled row')} of {result['target']['rows']:,}"
-    return [f"{says}, from {basis}; by the verdicts as they are {bare}"]
+    return [f"{says}, from {_basis(result)}; by the verdicts as they are {bare}"]
+
+
+def _basis(result: Plain) -> str:
+    """The labelled rows that a difference comes from."""
+    rows, counts, models = result["target"]["rows"], result.get("label_counts"), result["compared"]
+    if not counts or counts["both"] == result["labels"]:
+        return f"{counted(result['labels'], 'labelled row')} of {rows:,}"
+    each = f"{counts['a']:,} of {models[0]} and {counts['b']:,} of {models[1]}, {counts['both']:,} of both"
+    return f"{counted(result['labels'], 'labelled row')} of {rows:,} ({each})"
 
 
 def _labels_alone(result: Plain, scale: _Scale) -> list[str]:

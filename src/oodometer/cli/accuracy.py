@@ -1,4 +1,4 @@
-"""Commands that tell how good a model is: estimate, fit, diagnose, backtest, audit, evaluate and compare."""
+"""Commands that tell how good a model is: estimate, fit, diagnose, backtest, audit, evaluate, compare and plan."""
 
 from __future__ import annotations
 
@@ -205,5 +205,19 @@ def compare(arguments: Json, to: Written) -> None:
     from ..verbs.compare import compare as run
 
     with output.progress_bar("comparing") as progress:
+        result = run(**arguments, progress=progress)
+    free, gate = _deliver(result, to), result.gate
+    if gate is not None and gate.exit_code:
+        if not free or output.quiet():
+            output.say(result.view().sentences[0], error=True)
+        raise typer.Exit(gate.exit_code)
+
+
+@command(options.PlanOptions, written=("json", "out"))
+def plan(arguments: Json, to: Written) -> None:
+    """Plan a comparison: questions, epochs, labels, power and cost."""
+    from ..verbs.plan import plan as run
+
+    with output.progress_bar("planning") as progress:
         result = run(**arguments, progress=progress)
     _deliver(result, to)

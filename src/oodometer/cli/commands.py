@@ -25,7 +25,7 @@ _ALL_TAKE = "every command takes -v, --quiet, --debug and --config, too (oodomet
 GROUPS = {
     "How good is it there?": ("estimate", "fit", "diagnose", "backtest", "history"),
     "A few labels, or all": ("audit", "evaluate"),
-    "Which model?": ("compare", "rank"),
+    "Which model?": ("compare", "plan", "rank"),
     "Make the predictions": ("predict", "read", "discriminate"),
     "What if the data shift?": ("shift", "stress"),
     "Look up, show again": ("demo", "methods", "cite", "report", "reproduce"),

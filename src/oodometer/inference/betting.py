@@ -279,6 +279,7 @@ def sampled_mean(
 
 WRONG = 0.05  # chance of a decision that is wrong, however often one looks
 _STAKES = np.geomspace(0.01, 0.9, 12)  # shares of what may be staked without ruin
+_HALVINGS = 24  # of the scale, to find an end
 
 
 def log_evidence(
@@ -336,3 +337,34 @@ def betting_evidence(game: Game, mean: float, side: int) -> float:
         logs += np.log1p(side * _STAKES / room * (float(game.value[t]) - expected))
     top = float(logs.max())
     return top + float(np.log(np.exp(logs - top).mean()))
+
+
+def betting_sequence(
+    value: Array, level: float, *, low: float = 0.0, high: float = 1.0
+) -> tuple[float, float]:
+    """Ends of a confidence sequence for the mean of observations (sample,) in [low, high], in the order in which they
+    came: P(the mean lies in the interval at every sample size) is at least ``level``, so that one may look at any time
+    and stop when one likes.
+
+    With x = (value - low) / (high - low), the gambler against m from below holds max_t mean_s prod_{i <= t} (1 + s
+    (x_i / m - 1)), s the `_STAKES`; m is refuted where that reaches 2 / (1 - level) (Ville's inequality), and it falls
+    in m, so that the end is found by halving. The other side is that of 1 - x. Source: Waudby-Smith and Ramdas (2024).
+
+    >>> [round(end, 2) for end in betting_sequence(np.array([0.2, 0.4, 0.5, 0.3] * 100), 0.95)]
+    [0.33, 0.37]
+    """
+    unit = (np.asarray(value, dtype=np.float64) - low) / (high - low)
+    goal = float(np.log(2 / (1 - level)))
+
+    def end(x: Array) -> float:
+        """The smallest mean that is not refuted as too small."""
+        below, above = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            mean = (below + above) / 2
+            logs = np.cumsum(np.log1p(_STAKES[:, None] * (x / mean - 1)), axis=1)
+            top = logs.max(axis=0)
+            capital = top + np.log(np.exp(logs - top).mean(axis=0))
+            below, above = (mean, above) if capital.max() >= goal else (below, mean)
+        return below
+
+    return low + (high - low) * end(unit), high - (high - low) * end(1 - unit)

@@ -25,6 +25,7 @@ _HOLDS = {
     "diagnose": ("kind", "findings"),
     "estimate": ("headline", "estimates", "reference", "target"),
     "evaluate": ("metrics", "rows"),
+    "plan": ("runs", "assumed"),
     "stress": ("models", "rows"),
 }
 """What the answer stands in: a file that was cut down must not read as a result that has none."""

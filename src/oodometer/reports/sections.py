@@ -22,6 +22,7 @@ from ..results.diagnosis import diagnosis_view
 from ..results.estimation import estimation_view
 from ..results.evaluation import evaluation_view, votes_grids
 from ..results.history import history_view, job_view
+from ..results.plan import plan_view
 from ..results.prediction import prediction_view
 from ..results.ranking import ranking_view
 from ..results.values import counted
@@ -801,6 +802,7 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "estimate": estimation_view,
     "evaluate": evaluation_view,
     "history": history_view,
+    "plan": plan_view,
     "predict": prediction_view,
     "rank": ranking_view,
 }

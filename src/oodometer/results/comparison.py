@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from .diagnosis import ColumnChange, explained_text
 from .evaluation import Evaluation
+from .gate import Gate, gate_sentence
 from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
 from .view import (
     INTERVAL,
@@ -99,6 +101,7 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     to_best : of three models or more on the same rows, each one's difference to the best, with intervals that hold
         together for all pairs; else empty.
     groups : names of models that cannot be told apart, the best group first; empty where ``to_best`` is.
+    gate : whether the second model fell by more than the drop that was named, or None.
     """
 
     models: tuple[ModelRecord, ...]
@@ -116,10 +119,11 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     tasks: tuple[Json, ...] = ()
     to_best: tuple[Json, ...] = ()
     groups: tuple[list[str], ...] = ()
+    gate: Gate | None = None
     _command, _spread = "compare", frozenset({"orders"})
     _first = (
         "argv level seed settings paired models orders disagreements "
-        "pairs difference tasks to_best groups findings"
+        "pairs difference gate tasks to_best groups findings"
     )
     _untold, _noun, _entries = frozenset({"rankings"}), "model", ("models", "name")
 
@@ -152,7 +156,13 @@ def comparison_view(result: Plain) -> View:
         title = f"Difference in {_measure(gap)}, {gap['b']} - {gap['a']}"
         number, note = amount(gap, item.value, signed=True), _rows_of_both(gap)
     findings = _findings(result)
-    sentences = (*_better(result, gap, item), may_answer(result), on_target(result))
+    gate = result.get("gate")
+    sentences = (
+        gate_sentence(gate, partial(amount, gap)) if gate else "",
+        *_better(result, gap, item),
+        may_answer(result),
+        on_target(result),
+    )
     return View(
         title,
         number,

@@ -22,6 +22,7 @@ from ..diagnoses.column_drift import ColumnDrift
 from ..errors import InputError, NotApplicable, UsageError
 from ..headline.natural_differences import group_of, packaged_differences, pairs_on_target
 from ..inference.clusters import EPOCH, EPOCH_OF_ID, cluster_keys, named_repeats
+from ..inference.gate import anytime_difference, gate_of
 from ..inference.paired import Paired, holm
 from ..intervals import normal_quantile
 from ..metrics import Metric, computation_score, didma, nidma, ordered_by
@@ -50,6 +51,7 @@ from ..results import Interval, percent
 from ..results.comparison import Comparison, ModelRecord
 from ..results.diagnosis import ColumnChange
 from ..results.evaluation import Evaluation
+from ..results.gate import Gate
 from ..results.values import points
 from ..store import Source, as_source
 from ..vectors import index_key
@@ -675,6 +677,46 @@ def difference_of(domain: Domain, level: float) -> Json:
     return {**about, "level": level, **out}
 
 
+def _gate(domain: Domain, gap: Plain, options: CompareJob) -> Gate | None:
+    """Whether the second of two models fell by more than the drop that must not happen; None where none is named."""
+    drop, models = options.fail_drop, domain.models
+    if drop is None:
+        return None
+    span = 1.0 if domain.rows is None else domain.rows.span
+    if drop >= span:
+        unit = "0.02 for 2 points" if span == 1 else f"less than the scale's width {span:g}"
+        raise UsageError(f"expected --fail-drop as a fraction, {unit}, got {drop:g}")
+    if not options.anytime:
+        rows = gap["clusters"] or gap["rows"]
+        return gate_of(
+            Interval(gap["value"], gap["lower"], gap["upper"], options.level, "asymptotic"),
+            drop,
+            (models[0], models[1]),
+            rows,
+            strict=options.strict,
+        )
+    if domain.rows is None:
+        raise UsageError(
+            f"--anytime needs the same rows in both files: {domain.why}; give both a column id, or leave it out"
+        )
+    if options.scale is None and not domain.rows.binary:
+        raise UsageError(
+            "--anytime needs the scale of the scores, which later rows may widen; name it: --scale LOW,HIGH"
+        )
+    scores = domain.rows.scores
+    difference, rows = anytime_difference(
+        scores[1] - scores[0], domain.rows.clusters, span, options.level
+    )
+    return gate_of(
+        difference,
+        drop,
+        (models[0], models[1]),
+        rows,
+        method="anytime",
+        strict=options.strict,
+    )
+
+
 def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
     """The difference that comes first by task, with p-values that hold together (Holm 1979)."""
     if domain.rows is None or domain.tasks is None:
@@ -1028,12 +1070,19 @@ def compare(options: CompareJob) -> Comparison:
         )
     for what in ("out_of_domain", "target", "names", "energy", "parameters"):
         values = getattr(options, what)
+        if what == "target" and options.judge:
+            continue  # a word, of what the difference is
         if values and len(values) != len(models):
             raise UsageError(
                 f"{what} is given {len(values)} times for {len(models)} models; give one for each, in their order"
             )
+    if options.fail_drop is not None and len(models) != 2:
+        raise UsageError(
+            f"--fail-drop holds one model against its base, two files (BASE NEW); got {len(models)}"
+        )
     if options.judge:
-        from .judging import compare_judges, opened
+        from .judged_difference import compare_judges
+        from .judging import opened
 
         sources = [opened(data, options) for data in models]
         return compare_judges(sources, options, _titles(options.names, sources))  # type: ignore[return-value]  # an audit of the difference
@@ -1076,6 +1125,19 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
         (*opener.notes, *(line for source in joined for line in source.warnings), *result.warnings)
     )
     return replace(result, models=records, warnings=tuple(notes))
+
+
+def scores_of(options: CompareJob, execution: Execution) -> tuple[Domain, list[str]]:
+    """The labelled files of one model or more, with their scores side by side where the rows are the same, and what is
+    to be said of them; `InputError` for input that cannot become a number.
+    """
+    opener = opener_for(options)
+    joined = [_joined(data, options, opener, options.labels, False) for data in options.models]
+    sources = [in_name_order(source.source) for source in joined]
+    opener.check()
+    titles = _titles(options.names, sources)
+    domain, notes = _read_domain("in_domain", titles, sources, options, execution)
+    return domain, [*opener.notes, *(line for source in joined for line in source.warnings), *notes]
 
 
 def _joined(data: Any, options: CompareJob, opener: Opener, labels: Any, unseen: bool) -> Joined:
@@ -1140,6 +1202,7 @@ def _compared(
         settings=options.settings,
         warnings=tuple(warnings),
         difference=gap,
+        gate=_gate(domains[0], gap, options),
         to_best=tuple(best),
         groups=tuple(groups),
         rankings=rankings,

@@ -45,13 +45,14 @@ from .opening import renamings_of
 _OPPOSITE = (
     0.001  # p-value of "agreement by chance or more" below which a column means the opposite
 )
+_DOUBTFUL = 0.05  # and this below which it is named
 _MOST_LEVELS = 12  # of a text that is looked at as a group
 _MOST_GROUPS = 50
 # Columns that are no trait of a row but another opinion of it.
 _VERDICT = re.compile(
     "pass|judge|human|person|annotat|correct|label|verdict|score|grade|rating|vote", re.IGNORECASE
 )
-_WIDTHS = (0.2, 0.15, 0.1, 0.05, 0.02)  # of the scale
+WIDTHS = (0.2, 0.15, 0.1, 0.05, 0.02)  # of the scale
 _LONG = 24  # letters of a text, on average, from which on its length is looked at
 
 
@@ -217,6 +218,7 @@ def read_judged(data: Any, options: Any, earlier: Source | None = None) -> Read:
     for j, judge in enumerate(judges):
         _check_judge(judged, j, judge, label, source.path)
         notes += _notes_on(judge.name, matrix[j], bool(len(row)))
+        notes += _said_of_chance(judged, j, judge, source.name)
     return Read(source, judged, np.arange(rows), judges, scale if graded else None, label, notes)
 
 
@@ -322,6 +324,17 @@ def _notes_on(name: str, verdict: Array, labelled: bool) -> list[str]:
     return notes
 
 
+def _said_of_chance(judged: Judged, number: int, judge: Verdicts, file: str) -> list[str]:
+    """A warning of a judge that agrees with people less often than chance would, though it may be by luck."""
+    p = judged.below_chance(number)
+    if p >= _DOUBTFUL:
+        return []
+    text = f"{file}: {judge.name} agrees with people less often than chance would (p = {p:.2g})"
+    return [
+        f"{text}: it is worse than no judge, or means the opposite; look at rows that people labelled"
+    ]
+
+
 def columns_beside(read: Read, options: Any) -> dict[str, Array]:
     """What the judges may be biased by, of the labelled rows: numbers, groups of up to 12 values, lengths of texts."""
     source, out = read.source, dict[str, Array]()
@@ -383,7 +396,7 @@ def audit_judges(options: Any) -> JudgeAudit:
             raise UsageError(f"{before.source.name}: {why}; name them with --labels")
         changed = changes(before.judged, judged)
     suggestion = _suggest(read, options) if options.suggest else None
-    result = replace(_audited(read, options, options.by), changed=changed, suggestion=suggestion)
+    result = replace(audited(read, options, options.by), changed=changed, suggestion=suggestion)
     return result if before is None else replace(result, reference={"name": before.source.name})
 
 
@@ -405,57 +418,6 @@ def _suggest(read: Read, options: Any) -> Suggestion:
         question = options.question or "Is the answer right?"
         write_worksheet(sheet, options.out, title=Path(read.source.name).name, question=question)
     return suggestion
-
-
-def compare_judges(sources: Sequence[Source], options: Any, names: Sequence[str]) -> JudgeAudit:
-    """The corrected difference of two models under the same judges, the second minus the first, on rows that both files
-    have (by id or ``key``, else by place); ``options`` as `compare` has.
-    """
-    if len(sources) != 2:
-        raise UsageError(f"--judge compares two models, got {len(sources)} files; give two")
-    first, second = (read_judged(source, options) for source in sources)
-    if first.scale != second.scale:
-        raise UsageError(
-            f"{second.source.name}: the grades lie on another scale; name it for both, --scale LOW,HIGH"
-        )
-    row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
-    if row is None and first.judged.rows != second.judged.rows:
-        got, column = f"{first.judged.rows} and {second.judged.rows}", "id"
-        raise InputError(
-            "as many rows in both files",
-            got=got,
-            file=second.source.path,
-            column=column,
-            remedy="give both a column of ids, or name one with --key",
-        )
-    row = np.arange(first.judged.rows) if row is None else row
-    common = np.flatnonzero(row >= 0)
-    common = common[np.argsort(row[common], kind="stable")]
-    at, labels = row[common], [np.full(run.judged.rows, np.nan) for run in (first, second)]
-    for values, run in zip(labels, (first, second), strict=True):
-        values[run.judged.row] = run.judged.truth
-    truth = (labels[1][common] - labels[0][at] + 1) / 2
-    both = np.flatnonzero(np.isfinite(truth))
-    if not len(both):
-        why = "no row has people's verdict on the answers of both models"
-        raise UsageError(
-            f"{second.source.name}: {why}; audit each file by itself, or label the same rows of both"
-        )
-    differences = (second.judged.verdicts[:, common] - first.judged.verdicts[:, at] + 1) / 2
-    judged = Judged(differences, both, truth[both], first.judged.names)
-    low, high = first.scale or (0.0, 1.0)
-    notes = list(dict.fromkeys([*first.notes, *second.notes]))
-    if (omitted := max(first.judged.rows, second.judged.rows) - len(at)) > 0:
-        notes.append(f"{counted(omitted, 'row')} of one file alone are left out")
-    out = replace(
-        first,
-        judged=judged,
-        at=at,
-        scale=(low - high, high - low),
-        notes=notes,
-        compared=tuple(names),
-    )
-    return _audited(out, options, None)
 
 
 @dataclass(frozen=True)
@@ -506,7 +468,7 @@ def _corrected(read: Read, options: Any) -> _Corrected:
         )
     worth = alone.labels_for(intervals[0].upper - intervals[0].lower, level) or rows
     unit = (high - low) / (2 if read.compared else 1)
-    plans = [(width * unit, width * unit / (high - low)) for width in _WIDTHS if labels < rows]
+    plans = [(width * unit, width * unit / (high - low)) for width in WIDTHS if labels < rows]
     return _Corrected(
         counts,
         intervals=tuple(
@@ -542,7 +504,8 @@ def _said_of_selected(judged: Judged, counts: Counts) -> str:
     return f"{text}; draw some of the others with --suggest {count} --out 'rows.html'"
 
 
-def _audited(read: Read, options: Any, by: str | None) -> JudgeAudit:
+def audited(read: Read, options: Any, by: str | None) -> JudgeAudit:
+    """The audit of what was read; ``by`` names a column whose groups are looked at apart."""
     level, seed, judged = options.level, options.seed, read.judged
     labels = len(judged.row)
     if labels:

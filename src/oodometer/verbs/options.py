@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..options import CHECKS, Options, argument, check_of, need, one_of, option, texts
+from ..options import CHECKS, Check, Options, argument, check_of, need, one_of, option, texts
 
 if TYPE_CHECKING:
     from ..engines import Engine
@@ -852,10 +852,60 @@ def parse_weights(text: str, option: str) -> list[float]:
 _DISCA = "DiSCA, DiDMA and NiDMA"
 
 
+_drop = need(
+    "a drop from 0 on, a fraction such as 0.02 (2 points)",
+    lambda value: isinstance(value, (int, float)) and 0 <= value < float("inf"),
+    float,
+)
+
+
+class Gated(Options):
+    """Which drop must not happen."""
+
+    fail_drop: float | None = option(
+        default=None,
+        group=_WHAT,
+        metavar="DROP",
+        check=_drop,
+        help="Exit code 3 where the second is shown worse than the first by more than 0.02: by the whole interval.",
+        doc="The largest fall of the second model below the first that is no failure, as a fraction of accuracy or an "
+        "amount on the scale: ``result.gate`` says whether the second is shown worse by more (the whole interval of "
+        "the difference lies below it), shown not to be (it lies above), or neither.",
+    )
+    strict: bool = option(
+        default=False,
+        group=_WHAT,
+        help="With --fail-drop: exit code 4 where it cannot be told.",
+        doc="Whether a gate that cannot be decided fails, too (``result.gate.exit_code`` is 4).",
+    )
+    anytime: bool = option(
+        default=False,
+        group=_WHAT,
+        rare=True,
+        help="With --fail-drop: a verdict that stays valid however often one looks while rows come in, in random "
+        "order; it takes 1.4 times as many rows on average.",
+        doc="Whether the gate's interval holds however often one looks while rows come in, in random order "
+        "(a confidence sequence, by betting); the comparison itself is for one look.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("strict", "anytime"):
+            if getattr(self, name) and self.fail_drop is None:
+                raise UsageError(f"--{name} belongs to --fail-drop; add --fail-drop 0.02")
+
+
+def _targets(name: str, value: Any) -> Any:
+    """One word as a list of one, else a list of files."""
+    return check_of("models", "Sequence[Any]")(name, [value] if isinstance(value, str) else value)
+
+
 class CompareOptions(
-    Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Running
+    Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Gated, Running
 ):
     """What `compare` is asked."""
+
+    rarely = frozenset({"features", "positive"})
 
     models: Sequence[Any] = argument(
         kw_only=False,
@@ -876,10 +926,12 @@ class CompareOptions(
         group=_WHAT,
         path="read",
         metavar="FILE",
-        help="Predictions without labels; once for each model, in their order.",
-        doc="Predictions without labels, one for each model, in the same order: their accuracy is estimated as "
-        "`estimate` does it, with its interval, assumption and trust, beside the accuracy-coverage curve that the "
-        "first file would lead one to expect.",
+        check=_targets,
+        help="Predictions without labels, one a model; with --judge: system (what they will meet) or rows (these).",
+        doc='With ``judge`` "system" or "rows": whether the difference is of what the systems will meet, of which '
+        "these rows are a sample, or of these rows alone. Else predictions without labels, one for each model, in the "
+        "same order: their accuracy is estimated as `estimate` does it, with its interval, assumption and trust, "
+        "beside the accuracy-coverage curve that the first file would lead one to expect.",
     )
     names: Sequence[str] = option(
         default=(),
@@ -957,6 +1009,147 @@ class CompareOptions(
         help="Weights of DiDMA and of DiSCA out of domain in NiDMA; by default a half each.",
     )
     seed: int = option(default=0, flag="", help="Seed of the bootstrap.")
+
+
+def _number_in(low: float, high: float, what: str) -> Check:
+    """A check that a number lies between two others."""
+    return need(
+        what,
+        lambda value: (
+            isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
+        ),
+        float,
+    )
+
+
+def _counts(name: str, value: Any) -> tuple[int, ...]:
+    """Whole numbers from 1 on."""
+    numbers = check_of(name, "Sequence[float]")(name, value)
+    if any(number < 1 or number != int(number) for number in numbers):
+        raise UsageError(f"expected {name} as whole numbers from 1 on, got {value!r}")
+    return tuple(int(number) for number in numbers)
+
+
+def _pilots(name: str, value: Any) -> list[Any]:
+    """One pilot as a list of one, or two."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+_share = partial(_number_in, 0.0)
+
+
+class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Renaming, Watched):
+    """What `plan` is asked."""
+
+    rarely = frozenset({"where", "mapping", "judge", "judge_correlation"})
+
+    pilots: Sequence[Any] = argument(
+        kw_only=False,
+        default=(),
+        path="read",
+        metavar="PILOT",
+        check=_pilots,
+        help="Labelled predictions of one system, or of two on the same few questions.",
+        doc="Labelled predictions of one system, or a list of two on the same questions, from a first small run: "
+        "files, frames, dicts of arrays or `Predictions`. Without them ``accuracy`` and ``correlation`` stand there.",
+    )
+    difference: float | None = option(
+        default=None,
+        group=_WHAT,
+        check=_number_in(-1e9, 1e9, "a difference such as 0.03 (3 points)"),
+        help="By how much the new system is better, such as 0.03.",
+        doc="By how much the new system is better (worse: -0.03), a fraction or on the scale; without it the smallest "
+        "one that the questions show is said.",
+    )
+    power: float = option(
+        default=0.8,
+        group=_WHAT,
+        check=_number_in(0.06, 0.999, "a power between 0.06 and 0.999 such as 0.8"),
+        help="The chance with which it is to be shown.",
+    )
+    questions: Sequence[int] = option(
+        default=(),
+        group=_WHAT,
+        check=_counts,
+        metavar="N",
+        help="A number to look at; may be repeated.",
+        doc="Numbers of questions to look at; by default those at hand and those needed.",
+    )
+    epochs: Sequence[int] = option(
+        default=(),
+        group=_WHAT,
+        check=_counts,
+        metavar="K",
+        help="How often each is asked; may be repeated.",
+        doc="How often each question is asked; 1, 2 and 4 by default, where it is known what they tell.",
+    )
+    human_labels: Sequence[int] = option(
+        default=(),
+        group=_WHAT,
+        check=_counts,
+        metavar="N",
+        help="Questions that people label, beside a judge.",
+        doc="Questions that people label, the answers of both systems, beside a judge of all.",
+    )
+    accuracy: float | None = option(
+        default=None,
+        group="Instead of pilots",
+        check=_share(1.0, "an accuracy between 0 and 1 such as 0.7"),
+        help="The base's accuracy.",
+    )
+    correlation: float | None = option(
+        default=None,
+        group="Instead of pilots",
+        check=_number_in(-1.0, 1.0, "a correlation between -1 and 1 such as 0.5"),
+        help="Of the systems' answers to a question, such as 0.5.",
+        doc="Of the two systems' answers to the same question; 0.5 is common, versions of one system have more.",
+    )
+    within: float | None = option(
+        default=None,
+        group="Instead of pilots",
+        check=_share(1.0, "a share between 0 and 1 such as 0.3"),
+        help="Share of variance within questions, such as 0.3.",
+        doc="Share of an answer's variance within questions, which epochs average away; 0 by default.",
+    )
+    judge_correlation: float | None = option(
+        default=None,
+        group="Instead of pilots",
+        check=_number_in(-1.0, 1.0, "a correlation between -1 and 1 such as 0.6"),
+        help="Of a judge's difference with people's.",
+        doc="Of a judge's difference of a question with that of people.",
+    )
+    cost_question: float | None = option(
+        default=None,
+        group=_WHAT,
+        check=_share(1e12, "a cost from 0 on"),
+        help="Of a question asked once, of both systems.",
+    )
+    cost_label: float | None = option(
+        default=None,
+        group=_WHAT,
+        check=_share(1e12, "a cost from 0 on"),
+        help="Of a question labelled by people.",
+    )
+    seed: int = option(default=0, flag="", help="Seed of what is drawn.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.pilots) > 2:
+            raise UsageError(f"expected one pilot or two, got {len(self.pilots)}")
+        if not self.pilots and self.accuracy is None:
+            raise UsageError(
+                "say what is known: a file of a first small run, or two, or --accuracy 0.7 --correlation 0.5"
+            )
+        if self.pilots and self.accuracy is not None:
+            raise UsageError("the pilot tells the accuracy; leave --accuracy out")
+        if self.difference == 0:
+            raise UsageError("expected a difference other than 0 such as 0.03")
+        if self.human_labels and self.epochs:
+            raise UsageError("people label answers to questions asked once; leave --epochs out")
+        if self.human_labels and self.judge_correlation is None and not self.judge:
+            raise UsageError(
+                "--human-labels correct a judge; name it: --judge-correlation 0.6, or --judge COLUMN with two pilots"
+            )
 
 
 class BacktestOptions(LabelsAndP, Where, Clock, Methods, Level, Truth, Reading, Features, Running):
