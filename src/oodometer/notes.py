@@ -37,8 +37,8 @@ class Note(str):
         note.kind, note.about = kind, about
         return note
 
-    def __getnewargs__(self) -> tuple[str, str, str]:
-        return str(self), self.kind, self.about
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
+        return type(self), (str(self), self.kind, self.about)
 
 
 def kind_of(text: str) -> str:
