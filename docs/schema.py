@@ -107,6 +107,7 @@ _OF_JUDGES = {
     "judge": Mapping[str, Any] | None,
     "methods": list[Estimate],
     **_of_fields("judges bias groups labels_for_width changed scale label compared not_given"),
+    **_of_fields("population label_counts gate"),
     "difference": Mapping[str, Any],
 }
 _SEEN = typing.get_type_hints(Seen)
