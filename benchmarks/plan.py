@@ -5,7 +5,7 @@ python -m benchmarks.plan [--draws N] [--gates N]
 Runs are drawn with the accuracy, correlation, share within questions, epochs and labels that a plan assumes, and
 compared as `compare` compares them: how often does the interval leave 0 out? Answers of a question are right with a
 chance of its own, of a beta law; both systems have the quantile of one number in a share of the questions that makes
-the correlation. Then runs whose difference is the drop itself, looked at once, or after every 30 questions: how often
+the correlation. Then runs whose difference is the drop itself, looked at once, or after every 60 questions: how often
 does the gate say "worse" or "not_worse", by the interval of one look and by the one that holds at every look; and how
 often a true loss is found.
 """
@@ -48,7 +48,7 @@ CASES: list[Case] = [
 ]  # fmt: skip
 GATES = ((-0.02, 0.1), (-0.02, 0.3), (-0.06, 0.2), (-0.1, 0.2), (0.02, 0.1))
 LOSSES = ((-0.06, 0.2), (-0.05, 0.1), (-0.1, 0.3), (0.02, 0.1))
-LOOKS = range(30, 901, 30)
+LOOKS = range(60, 901, 60)
 ONCE = 10  # runs that are looked at once, for each that is looked at often
 
 
@@ -228,7 +228,7 @@ def page(result: kit.Result) -> str:
     lines += [
         "## Verdicts of a gate of 2 points",
         "",
-        "How often it says worse, and not worse; of 900 questions, looked at once, or after every 30: by the interval "
+        "How often it says worse, and not worse; of 900 questions, looked at once, or after every 60: by the interval "
         "of one look, and by `--anytime`; the questions after which this decided, on average.",
         "",
     ]
@@ -269,11 +269,11 @@ def measure(given: argparse.Namespace) -> kit.Result:
         {"limit": "--anytime is wrong at any look, at most 0.05", "value": anytime, "holds": anytime <= 0.05},
     ]  # fmt: skip
     about = {"draws": given.draws, "gates": given.gates, "limits": limits}
-    looking = list(costs(given.gates))
+    looking = list(costs(given.gates // 3))
     return {**about, "power": power, "gate_cells": verdicts, "costs": looking}
 
 
 if __name__ == "__main__":
     raise SystemExit(
-        kit.command(__doc__, "plan", measure, page, draws=(2_500, "runs of a plan"), gates=(300, "runs of a gate"))
+        kit.command(__doc__, "plan", measure, page, draws=(2_000, "runs of a plan"), gates=(200, "runs of a gate"))
     )  # fmt: skip

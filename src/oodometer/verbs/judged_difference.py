@@ -169,9 +169,10 @@ def paired_runs(first: Read, second: Read, at: Array, common: Array, options: An
     pair = JudgedPair((runs[0], runs[1]), keys, notes)
     shared, fewest = len(pair.both), min(len(run.row) for run in runs)
     if shared < fewest / 2:
+        which = f"only {counted(shared, 'labelled row')} {'is' if shared == 1 else 'are'}"
+        which = which if shared else "no labelled row is"
         notes.append(
-            f"only {counted(shared, 'labelled row')} {'is' if shared == 1 else 'are'} the same in both files: labels "
-            "on the same rows tell more of a difference"
+            f"{which} the same in both files: labels on the same rows tell more of a difference"
         )
     return pair
 

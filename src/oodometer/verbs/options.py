@@ -883,7 +883,7 @@ class Gated(Options):
         group=_WHAT,
         rare=True,
         help="With --fail-drop: a verdict that stays valid however often one looks while rows come in, in random "
-        "order; it takes 1.4 times as many rows on average.",
+        "order; it takes up to 1.4 times as many rows on average.",
         doc="Whether the gate's interval holds however often one looks while rows come in, in random order "
         "(a confidence sequence, by betting); the comparison itself is for one look.",
     )
