@@ -313,10 +313,6 @@ STRATA: dict[str, Callable[[Judged], bool]] = {
     "kind `none` or `unknown`": lambda j: j.case.kind in ("none", "unknown"),
     "value more than 5 points above the reference's": lambda j: _change(j) > 0.05,
     "value more than 5 points below": lambda j: _change(j) < -0.05,
-    "sources of natural5": lambda j: (
-        j.case.domain not in DOMAIN_OF.values() and j.case.source not in DOMAIN_OF
-    ),
-    "older sources": lambda j: j.case.source in DOMAIN_OF,
 }
 
 

@@ -111,12 +111,8 @@ class Asked:
             own = part["seen"]["own"]
             seen = SeenPart(**{**part["seen"], "own": None if own is None else OwnRows(**own)})
             parts.append(Found(**{**part, "seen": seen, "said": tuple(part["said"])}))
-        signs = {
-            **plain["signs"],
-            "still": None if plain["signs"]["still"] is None else tuple(plain["signs"]["still"]),
-        }
         changes = {
-            "signs": ShiftSigns(**signs),
+            "signs": ShiftSigns(**plain["signs"]),
             "rest": Rest(**plain["rest"]),
             "parts": tuple(parts),
         }
