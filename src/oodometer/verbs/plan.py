@@ -26,7 +26,8 @@ from ..options import verb
 from ..plain import Json, Strings
 from ..results import Interval
 from ..results.plan import Plan, PlannedRun
-from .compare import CompareJob, scores_of
+from .compare import scores_of
+from .compare_job import CompareJob
 from .judged_difference import common_rows, paired_runs
 from .judging import opened, read_judged
 from .opening import executing

@@ -14,7 +14,7 @@ from oodometer.metrics.resampling import REPLICATES
 from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Panel
 from oodometer.results import percent
-from oodometer.verbs.compare import SURE as FIRM
+from oodometer.verbs.compare_differences import SURE as FIRM
 
 from ..base import Progress, Workspace
 from ..kit.claims import (

@@ -19,7 +19,8 @@ from oodometer.metrics.ranks import Ranks
 from oodometer.metrics.resampling import REPLICATES, generator, rank_bins
 from oodometer.metrics.risk_coverage import jointly_resampled, replicated
 from oodometer.store import read_predictions
-from oodometer.verbs.compare import SURE, compare
+from oodometer.verbs.compare import compare
+from oodometer.verbs.compare_differences import SURE
 from oodometer.version import __version__
 
 from ..base import Progress, Workspace, part_of
