@@ -18,6 +18,7 @@ from .clusters import student_quantile
 POWER = 0.8  # with which the smallest visible difference would be shown
 _MOST_GROUPS = 1024  # of whole clusters, whose signs are flipped and which are drawn again
 _ALL_FLIPS = 14  # clusters up to which every pattern of signs is looked at, 2^14
+_LEAST_SPREADING = 3  # clusters that differ by as much as the most distant one
 _FLIPS, _REPLICATES, _DRAWS = 10_000, 2_000, 20_000
 
 
@@ -138,9 +139,9 @@ class Paired:
         value, half = float(d.mean()), quantile * error
         ahead, behind = int((d > 0).sum()), int((d < 0).sum())
         p_value, share = self._p_value(i, j, ahead, behind), float(stdtr(degrees, middle / error))
-        if not self.binary and plain * self.count < self.span:
-            # a rare row of the whole span, as yet unseen, would move the mean by more than its spread tells: the
-            # interval counts two of them, and the test as well
+        if not self.binary and (plain * self.count < self.span or self._is_of_few(i, j, value)):
+            # rare rows of the whole span, as yet unseen or seen once, would move the mean by more than its spread
+            # tells: the interval counts two of them, and the test as well
             p_value = 2 * float(stdtr(degrees, -abs(middle) / error))
         elif not self.binary:
             alpha = 2 * float(stdtr(degrees, -quantile))
@@ -190,6 +191,11 @@ class Paired:
         often = int((flipped >= abs(differences.sum()) * (1 - 1e-9) - 1e-12).sum())
         every = self._signs.shape[1] == 1 << len(differences)
         return float(often / flipped.size if every else (often + 1) / (flipped.size + 1))
+
+    def _is_of_few(self, i: int, j: int, value: float) -> bool:
+        """Whether the spread comes from fewer than three clusters or so: sum g^2 / max g^2 of their distances g."""
+        squares = np.square(self.sums[i] - self.sums[j] - value * self.sizes)
+        return bool(squares.sum() < _LEAST_SPREADING * squares.max())
 
     def _ends_of_test(self, i: int, j: int, alpha: float) -> tuple[float, float]:
         """The differences that flipping the signs of whole clusters does not reject: a pattern of signs is as extreme
