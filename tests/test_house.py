@@ -72,7 +72,7 @@ MOST = {
     "ground": Effort(29_517, 2, 0, 0),
     "headline": Effort(24_646, 1, 0, 0),
     "histories": Effort(7_161, 0, 0, 0),
-    "inference": Effort(21_615, 1, 0, 0),
+    "inference": Effort(21_636, 1, 0, 0),
     "integrations": Effort(2_066, 1, 0, 0),
     "kernels": Effort(6_473, 1, 0, 0),
     "lab/attributions": Effort(13_578, 2, 0, 0),

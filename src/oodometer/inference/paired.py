@@ -18,7 +18,7 @@ from .clusters import student_quantile
 POWER = 0.8  # with which the smallest visible difference would be shown
 _MOST_GROUPS = 1024  # of whole clusters, whose signs are flipped and which are drawn again
 _ALL_FLIPS = 14  # clusters up to which every pattern of signs is looked at, 2^14
-_LEAST_SPREADING = 3  # clusters that differ by as much as the most distant one
+_LEAST_SPREADING = 2.5  # rows as far away as the farthest one, of which a spread is believed
 _FLIPS, _REPLICATES, _DRAWS = 10_000, 2_000, 20_000
 
 
@@ -193,9 +193,13 @@ class Paired:
         return float(often / flipped.size if every else (often + 1) / (flipped.size + 1))
 
     def _is_of_few(self, i: int, j: int, value: float) -> bool:
-        """Whether the spread comes from fewer than three clusters or so: sum g^2 / max g^2 of their distances g."""
-        squares = np.square(self.sums[i] - self.sums[j] - value * self.sizes)
-        return bool(squares.sum() < _LEAST_SPREADING * squares.max())
+        """Whether the spread of independent rows comes from a row or two that lie half the span away: sum g^2 < 2.5
+        max g^2 of their distances g from the mean.
+        """
+        distances = np.square(self.scores[i] - self.scores[j] - value)
+        farthest = float(distances.max())
+        few = distances.sum() < _LEAST_SPREADING * farthest
+        return self.clusters is None and bool(few and farthest >= self.span**2 / 4)
 
     def _ends_of_test(self, i: int, j: int, alpha: float) -> tuple[float, float]:
         """The differences that flipping the signs of whole clusters does not reject: a pattern of signs is as extreme
