@@ -228,7 +228,7 @@ def _fitted(
     fitted = learn(sources, options, execution)
     if options.by is not None:
         check_slices({("by", value) for value, _ in fitted.reference.verdicts}, options.by)
-    fitted.warnings.extend(opener.notes)
+    fitted.warnings.extend(map(str, opener.notes))  # plain sentences, as a file keeps them
     if past:
         fitted = with_history(fitted, past, options, execution)
     plain = {name: getattr(options, name) for name in FITTED}  # values that a file can hold
