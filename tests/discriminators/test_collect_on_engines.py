@@ -125,7 +125,7 @@ def test_what_is_refused(folders: list[Path], tmp_path: Path) -> None:
         ):
             collect([folders[0], model], INPUTS, GOLDS, **OPTIONS, **on)
     with pytest.raises(
-        InputError, match="expected the folder of a sequence model.*got no such folder"
+        InputError, match=r"expected the folder of a sequence model.*got no such folder"
     ):
         collect([folders[0], "no-such-folder"], INPUTS, GOLDS, engine="local", **OPTIONS)
 
