@@ -292,3 +292,36 @@ def test_a_table_of_which_nothing_is_known_is_described_and_not_written(
         "expected a column that tells of an answer, got a, b; name it: --map THEIRS=correct" in err
     )
     assert run(capsys, "read", path, "--map", "b=score", "--out", tmp_path / "x.parquet")[0] == 0
+
+
+def document(place: tuple[str, str], rows: list[dict[str, object]], **more: object) -> str:
+    return json.dumps({place[0]: {place[1]: rows, "stats": {"successes": 30}}, **more})
+
+
+def test_rows_that_stand_inside_a_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As promptfoo writes them: a list two names deep, its index of the prompt the same in every row."""
+    rows: list[dict[str, object]] = [
+        {"promptIdx": 0, "testIdx": i, "success": i % 4 != 0, "vars": {"q": f"question {i}"}}
+        for i in range(40)
+    ]
+    path = tmp_path / "evals.json"
+    path.write_text(document(("results", "results"), rows, prompts=[{"raw": "a"}]))
+    code, out, err = run(capsys, "read", path, "--out", tmp_path / "evals.parquet")
+    assert code == 0
+    assert "40 ids (testIdx), each once" in out
+    assert "the rows are those of `results.results` in evals.json" in " ".join((out + err).split())
+    found = oodometer.evaluate(tmp_path / "evals.parquet")
+    assert next(iter(found.metrics.values())).value == 0.75
+
+
+def test_two_lists_of_a_document_are_a_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows: list[dict[str, object]] = [{"correct": True}] * 6
+    path = tmp_path / "two.json"
+    path.write_text(document(("runs", "first"), rows, second=rows))
+    code, _, err = run(capsys, "read", path)
+    assert code == 2
+    assert "`runs.first` and `second`, both of 6" in " ".join(err.split())

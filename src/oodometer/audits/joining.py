@@ -25,7 +25,7 @@ KEY = "id"
 _WORDS = re.compile(r"[\s_.:-]+|(?<=[a-z])(?=[A-Z])")
 _ID = re.compile(r"(id|uuid|guid|key|index|nr|no|number)", re.IGNORECASE)
 _QUESTION = re.compile(
-    r"(question|task|doc|document|sample|item|instance|prompt|example|problem|query|case)_?(id|idx|index)|qid"
+    r"(question|task|doc|document|sample|item|instance|prompt|example|problem|query|case|test)_?(id|idx|index)|qid"
 )
 _WHO = re.compile(
     r"(customer|client|account|acct|user|member|patient|subject|person|case|order|loan|claim|ticket)s?"
@@ -99,11 +99,20 @@ def looking_like_keys(source: Source) -> list[str]:
 
 
 def question_column(source: Source) -> str | None:
-    """The only column that is named as the id of a question: task_id, doc_id, qid, ...; None where `id` is there."""
+    """The only column that is named as the id of a question: task_id, doc_id, qid, ..., and whose first values differ,
+    twice as many as of another one; None where `id` is there.
+    """
     named = [name for name in source.columns if _QUESTION.fullmatch(bare_name(name))]
-    return (
-        named[0] if len(named) == 1 and source.holds(named[0]) and not source.holds(KEY) else None
+    if not named or source.holds(KEY):
+        return None
+    first = next(iter(source.raw(named)), None)
+    if first is None:
+        return None
+    counts = sorted(
+        (len(set(map(str, first.column(name)[:1_000].to_pylist()))), name) for name in named
     )
+    (most, name), second = counts[-1], counts[-2][0] if len(counts) > 1 else 1
+    return name if most > 1 and most >= 2 * second else None
 
 
 def check_places(labels: Source, target: Source) -> bool:
