@@ -227,8 +227,14 @@ def notes_of(error: BaseException) -> list[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """A falsifying example goes to a file, as a decorator for its test."""
+    """A falsifying example goes to a file, as a decorator for its test. Where the lab is not installed, a test that
+    asked it for something is skipped: the command said so.
+    """
     report = yield
+    if not HAS_LAB and report.failed and "oodometer_lab" in str(report.longrepr):
+        path, line, _ = item.location
+        report.outcome, report.longrepr = "skipped", (path, line or 0, "needs oodometer_lab")
+        return report
     notes = notes_of(call.excinfo.value) if report.failed and call.excinfo is not None else []
     lines = []
     for note in notes:
@@ -359,16 +365,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not HAS_LAB and item.get_closest_marker("lab"):
             item.add_marker(pytest.mark.skip(reason="needs oodometer_lab"))
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Where the lab is not installed, a test that asked it for something is skipped: the command said so."""
-    outcome = yield
-    report = outcome.get_result()  # type: ignore[attr-defined]
-    if not HAS_LAB and report.failed and "oodometer_lab" in str(report.longrepr):
-        path, line, _ = item.location
-        report.outcome, report.longrepr = "skipped", (path, line or 0, "needs oodometer_lab")
 
 
 @pytest.fixture(scope="session")
