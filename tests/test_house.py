@@ -64,7 +64,7 @@ MOST = {
     "audits": Effort(28_939, 5, 0, 0),
     "backtests": Effort(4_896, 0, 0, 0),
     "calibrators": Effort(5_256, 0, 0, 0),
-    "cli": Effort(13_205, 6, 0, 0),
+    "cli": Effort(13_292, 6, 0, 0),
     "datasets": Effort(655, 0, 0, 0),
     "diagnoses": Effort(6_665, 1, 0, 0),
     "engines": Effort(6_334, 0, 0, 0),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import oodometer
+from oodometer.cli import main
 from oodometer.results.reading import Reading
 
 
@@ -146,3 +147,18 @@ def test_both_orders_of_a_judge_are_one_battle(tmp_path: Path) -> None:
     reading = read(tmp_path, rows)
     shares = {task.name: task.number.value for task in reading.tasks if task.number is not None}
     assert shares["x"] == pytest.approx((1 + 0.5 + 0.25 + 0) / 4)
+
+
+def test_evaluate_names_the_verdicts_that_read_finds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"instance_id": f"i-{i}", "resolved": i % 3 > 0, "patch": "a"} for i in range(60)]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    assert main(["evaluate", "run.jsonl"]) == 2
+    command = capsys.readouterr().err.strip().rpartition("try: oodometer ")[2]
+    assert command == "evaluate run.jsonl --map resolved=correct"
+    assert main([*command.split(), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["accuracy"]["value"] == pytest.approx(
+        2 / 3
+    )

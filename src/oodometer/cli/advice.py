@@ -126,6 +126,17 @@ def _with_guesses(inputs: _Inputs, renamings: Mapping[str, str], first: Guess) -
     return renamings
 
 
+def _verdicts(file: Any) -> dict[str, str]:
+    """The columns of a file that `read` takes for verdicts on its rows; none where it cannot tell."""
+    from ..verbs.read import read_log
+
+    try:
+        columns = read_log(file.path).columns
+    except OodometerError:
+        return {}
+    return {column.name: column.taken for column in columns if column.taken == "correct"}
+
+
 def _features(guessed: Guess) -> str:
     """The option that names the inputs of the model."""
     names = guessed.features
@@ -236,6 +247,8 @@ def better_command(
     if guessed.remedy:  # no renaming is one
         return None
     renamings = _with_guesses(inputs, mended, guessed)
+    if not inputs.are_pair and not inputs.have_answers(renamings):
+        renamings |= _verdicts(inputs.files[0])
     if not inputs.have_truth(renamings):
         renamings = {_PLACEHOLDER: "label", **renamings}
     values |= _meant_columns(error, arguments, inputs)
