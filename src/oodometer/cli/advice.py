@@ -123,6 +123,8 @@ def _with_guesses(inputs: _Inputs, renamings: Mapping[str, str], first: Guess) -
     renamings |= first.renamings
     for file in inputs.labels:
         renamings |= label_of(file)
+    if not inputs.are_pair and not inputs.have_answers(renamings):
+        renamings |= _verdicts(inputs.files[0])
     return renamings
 
 
@@ -247,8 +249,6 @@ def better_command(
     if guessed.remedy:  # no renaming is one
         return None
     renamings = _with_guesses(inputs, mended, guessed)
-    if not inputs.are_pair and not inputs.have_answers(renamings):
-        renamings |= _verdicts(inputs.files[0])
     if not inputs.have_truth(renamings):
         renamings = {_PLACEHOLDER: "label", **renamings}
     values |= _meant_columns(error, arguments, inputs)
