@@ -50,6 +50,7 @@ _WHOLE = re.compile(r"-?\d+\.0+")  # a whole number with decimals
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
 NEARLY_ALL = 0.98  # of the rows: rounded probabilities tie in a few
+PROVED_ROWS = 10  # for each class, that prove an order of columns
 
 
 class NewClassError(InputError):
@@ -158,6 +159,27 @@ def columns_by_decisions(
             return None
         order[order.index(None)] = unused[0]
     return [str(name) for name in order]
+
+
+def proved_classes(
+    probabilities: Array, decided: Array, names: Sequence[int | str]
+) -> ClassNames | None:
+    """The classes of columns without names, in their order, where decisions beside them prove exactly one order.
+
+    probabilities : shape (sample, class).
+    decided : positions in ``names``, shape (sample,), -1 where there is none; ``names`` that are numbers count columns.
+
+    >>> p = np.tile([[0.9, 0.1], [0.2, 0.8]], (10, 1))
+    >>> proved_classes(p, np.tile([1, 0], 10), ("cat", "dog")), proved_classes(p, np.tile([1, 0], 10), (0, 1))
+    (('dog', 'cat'), None)
+    """
+    known = decided >= 0
+    texts = [name for name in names if isinstance(name, str)]
+    if len(texts) < len(names) or known.sum() < PROVED_ROWS * probabilities.shape[1]:
+        return None
+    words = np.array(texts, dtype=object)[decided[known]]
+    order = columns_by_decisions(probabilities[known], words, texts)
+    return None if order is None else tuple(order)
 
 
 def are_decimals(texts: Collection[Any]) -> bool:

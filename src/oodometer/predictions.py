@@ -18,6 +18,7 @@ from . import kernels
 from .arrays import Array, Coded, Ragged, as_numpy, index_of, refuse
 from .classes import (
     NO_ANSWER,
+    PROVED_ROWS,
     ClassNames,
     NewClassError,
     columns_by_decisions,
@@ -25,6 +26,7 @@ from .classes import (
     encode_positions,
     find_classes,
     named_classes,
+    proved_classes,
     truth_values,
 )
 from .errors import InputError, NotApplicable
@@ -46,7 +48,6 @@ T = TypeVar("T")
 CONTENT_KEYS = (
     "content keys"  # of the rows as they came, which calibration, picking and joining keep
 )
-_PROVED_ROWS = 10  # for each class, that prove an order of columns
 _MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
@@ -649,6 +650,13 @@ def _class_names(coded: Plain, arrays: Plain, classes: ClassNames | None) -> Cla
         got = ", ".join(f"{k}: {v}" for k, v in widths.items())
         raise InputError("one number of classes", got=got, remedy="align them")
     if widths:
+        answers, probabilities = coded.get("prediction"), arrays.get("probabilities")
+        if answers is not None and probabilities is not None:
+            names = find_classes({"prediction": answers})
+            codes = encode(answers, names, "prediction", "prediction")
+            proved = proved_classes(probabilities, codes, names)
+            if proved is not None:
+                return proved
         return tuple(range(next(iter(widths.values()))))
     return find_classes(coded) if coded else None
 
@@ -728,7 +736,7 @@ def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -
         )
         decided = np.array([str(name) for name in names], dtype=object)[prediction]
         order = columns_by_decisions(probabilities, decided, [str(name) for name in names])
-        if order is not None and len(prediction) >= _PROVED_ROWS * len(order):
+        if order is not None and len(prediction) >= PROVED_ROWS * len(order):
             remedy = f"by the predictions the columns are those of {', '.join(order)}: give the classes in this order "
             remedy += f"where they are named (--classes {shlex.quote(','.join(order))}, `classes` in the file, or the "
             remedy += "names of the columns)"

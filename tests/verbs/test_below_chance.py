@@ -75,6 +75,20 @@ def test_two_classes_exchanged() -> None:
     assert "with the two classes of the labels exchanged it would be" in said
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(3, 12), st.integers(0, 99))
+def test_two_of_many_classes_exchanged_are_named(classes: int, seed: int) -> None:
+    """The accuracy may be high by the other classes: rows of these two tell."""
+    record = made(classes, 0.88, seed=seed)
+    a, b = sorted(np.random.default_rng(seed).permutation(classes)[:2].tolist())
+    names = np.arange(classes)
+    names[[a, b]] = b, a
+    said = said_of(renamed(record, names))
+    assert (
+        f"with the labels {a} and {b} exchanged it would be {100 * record.accuracy:.1f} %" in said
+    )
+
+
 def test_a_thousand_classes_off_by_one_are_seen_though_chance_is_so_little() -> None:
     """One right in a hundred beats guessing among a thousand; the labels are off by one all the same."""
     record = made(1000, 0.7, rows=5000)

@@ -33,12 +33,13 @@ from .folding import Execution
 from .slicing import column_of, rows_by_value
 
 FIELDS_NEEDED = ("label", "prediction", "probabilities", "members", "correct")
-SUSPECT = 0.5  # accuracy above which nothing is looked for
+_MOST_SUSPECT = 0.9  # accuracy above which the names of the classes are not doubted
+_MOST_OF_REGRESSION = 0.5  # accuracy above which numbers that differ little are classes
 _LEAST_ROWS = 20
 _MOST_CLASSES = 2000  # whose confusion fits into memory beside everything else
 _FAR = 0.8  # of what guessing gets right
 _SIGMAS = 3.5
-_GAIN = 0.1  # of accuracy, the least that an explanation must bring
+_GAIN = 0.05  # of accuracy, the least that an explanation must bring
 _CLEARLY = 0.5  # accuracy that explains itself where the accuracy as it stands is not below chance
 _TIMES = 3
 _AS_GOOD = 0.02  # a simpler explanation is preferred if it loses no more
@@ -49,7 +50,7 @@ _NEAR, _NEAR_WITH_GAPS = 0.95, 0.5  # rank correlation of label and prediction w
 
 def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) -> list[str]:
     """What is to be said of the labels of these batches, whose accuracy is known; most often nothing."""
-    if not accuracy < SUSPECT:
+    if not accuracy < _MOST_SUSPECT:
         return []
     total: Array | None = None
     classes: Sequence[Any] = ()
@@ -91,7 +92,7 @@ def check_numbers(
     if len(different) <= _MANY_NUMBERS or weight[wrong].sum() < _LEAST_ROWS:
         return
     accuracy = 1 - weight[wrong].sum() / weight.sum()
-    if accuracy >= SUSPECT and len(different) * 10 < weight.sum():
+    if accuracy >= _MOST_OF_REGRESSION and len(different) * 10 < weight.sum():
         return
     true, guess, w = (
         label[wrong],
@@ -127,24 +128,27 @@ def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
         return None
     right = int(np.trace(counts))
     accuracy = right / rows
-    if not accuracy < SUSPECT:
+    if not accuracy < _MOST_SUSPECT:
         return None
     shuffled, spread = _shuffled(counts)
     low = right < shuffled - _SIGMAS * spread and right < _FAR * shuffled
     guessed = rows / k
     low |= right < guessed - _SIGMAS * math.sqrt(guessed * (1 - 1 / k)) and right < _FAR * guessed
-    chance = max(shuffled / rows, 1 / k)
-    clearly = max(_CLEARLY, _TIMES * accuracy)
-    if not low and float(counts.max(axis=1).sum()) / rows < clearly:
+    if not low and float(counts.max(axis=1).sum()) / rows < accuracy + _GAIN:
         return None  # no renaming can be that right
-    reading, better = _explained(counts, classes, max(accuracy, shuffled / rows))
-    if not low and not (reading and better >= clearly):
+    renaming = _renaming(counts, classes, max(accuracy, shuffled / rows))
+    if not low and (renaming is None or not renaming.is_clear):
         return None
-    verdict = f"is far below chance, {percent(chance)}" if low else "is low"
-    text = f"the accuracy of {who}, {percent(accuracy)}, {verdict}"
-    if reading:
-        return f"{text}; {reading} it would be {percent(better)}: check how the classes are numbered and named"
-    return f"{text}; no renaming of the classes explains it: check that labels and predictions are of the same rows"
+    text = f"the accuracy of {who}, {percent(accuracy)}"
+    if low:
+        text += f", is far below chance, {percent(max(shuffled / rows, 1 / k))}"
+    elif accuracy < _CLEARLY:
+        text += ", is low"
+    if renaming is None:
+        check = "check that labels and predictions are of the same rows"
+        return f"{text}; no renaming of the classes explains it: {check}"
+    text += f"; {renaming.said} it would be {percent(renaming.accuracy)}"
+    return f"{text}: check how the classes are numbered and named"
 
 
 def _shuffled(counts: Array) -> tuple[float, float]:
@@ -158,42 +162,76 @@ def _shuffled(counts: Array) -> tuple[float, float]:
     return both / n, math.sqrt(max(square, 0.0) / max(n - 1, 1.0))
 
 
-def _explained(counts: Array, classes: Sequence[Any], floor: float) -> tuple[str, float]:
-    """The simplest reading of the labels that makes clearly more rows right, and their share; else "" and 0."""
+@dataclass(frozen=True)
+class _Renaming:
+    """Labels read otherwise: as words, the accuracy then, and that of the renamed classes, before and then."""
+
+    said: str
+    accuracy: float
+    of_renamed_before: float
+    of_renamed: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the renamed classes are mostly right then and mostly wrong before, which no honest model is."""
+        return self.of_renamed >= max(_CLEARLY, _TIMES * self.of_renamed_before)
+
+
+def _renaming(counts: Array, classes: Sequence[Any], floor: float) -> _Renaming | None:
+    """The simplest reading of the labels that makes clearly more rows right; found on half of them, and held
+    against the others.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    n, k = float(counts.sum()), len(counts)
+    k = len(counts)
     half = np.random.default_rng(0).binomial(counts, 0.5)
     other_half = counts - half
     chosen = linear_sum_assignment(half, maximize=True)[1]
     index = np.arange(k)
-    best = float(other_half[index, chosen].sum()) / max(float(other_half.sum()), 1.0)
-    noise = _SIGMAS * math.sqrt(0.25 / max(float(other_half.sum()), 1.0))
+    other_rows = max(float(other_half.sum()), 1.0)
+    best = float(other_half[index, chosen].sum()) / other_rows
+    noise = _SIGMAS * math.sqrt(0.25 / other_rows)
     if best < floor + max(_GAIN, noise):
-        return "", 0.0
-    for step, text in ((1, "label + 1"), (-1, "label - 1")):
-        share = float(counts[index, (index + step) % k].sum()) / n
-        if share >= best - _AS_GOOD:
-            if k == 2:
-                return "with the two classes of the labels exchanged", share
-            what = (
-                "after the last class comes the first"
-                if step == 1
-                else "before the first class comes the last"
-            )
-            return f"with {text} in place of label ({what})", share
-    share = float(counts[index, chosen].sum()) / n
-    moved = [
-        int(i)
-        for i in np.argsort(-counts.sum(axis=1), kind="stable")
-        if chosen[i] != i and counts[i].any()
-    ]
+        return None
+    for step in (1, -1):
+        moved_by_one = (index + step) % k
+        if float(counts[index, moved_by_one].sum()) / counts.sum() >= best - _AS_GOOD:
+            return _renamed(counts, moved_by_one, _said_of_step(step, k))
+    return _renamed(counts, chosen, _said_of_order(counts, chosen, classes))
+
+
+def _renamed(counts: Array, chosen: Array, said: str) -> _Renaming:
+    """The renaming of each label to its chosen class."""
+    index = np.arange(len(counts))
+    moved = chosen != index
+    rows = max(float(counts[moved].sum()), 1.0)
+    return _Renaming(
+        said=said,
+        accuracy=float(counts[index, chosen].sum()) / float(counts.sum()),
+        of_renamed_before=float(np.diagonal(counts)[moved].sum()) / rows,
+        of_renamed=float(counts[index, chosen][moved].sum()) / rows,
+    )
+
+
+def _said_of_step(step: int, num_classes: int) -> str:
+    """Labels that are moved by one, as a part of a sentence."""
+    if num_classes == 2:
+        return "with the two classes of the labels exchanged"
+    if step == 1:
+        return "with label + 1 in place of label (after the last class comes the first)"
+    return "with label - 1 in place of label (before the first class comes the last)"
+
+
+def _said_of_order(counts: Array, chosen: Array, classes: Sequence[Any]) -> str:
+    """Labels that are other classes, the most frequent first, as a part of a sentence."""
+    order = np.argsort(-counts.sum(axis=1), kind="stable")
+    moved = [int(i) for i in order if chosen[i] != i and counts[i].any()]
     if len(moved) == 2 and chosen[moved[0]] == moved[1]:
         a, b = sorted(moved)
-        return f"with the labels {classes[a]!r} and {classes[b]!r} exchanged", share
+        return f"with the labels {classes[a]!r} and {classes[b]!r} exchanged"
     renamed = ", ".join(f"{classes[i]!r} as {classes[chosen[i]]!r}" for i in moved[:_MOST_MOVES])
     more = f" and {len(moved) - _MOST_MOVES} more" if len(moved) > _MOST_MOVES else ""
-    return f"with the labels read otherwise ({renamed}{more})", share
+    return f"with the labels read otherwise ({renamed}{more})"
 
 
 _PART_ROWS = 1 << 17

@@ -20,6 +20,7 @@ from ..classes import (
     ClassNames,
     are_decimals,
     named_classes,
+    proved_classes,
     refuse_ids_among,
     refuse_other_spelling,
     regression,
@@ -524,7 +525,7 @@ class ReaderSource(Source):
         """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""
         stated, wide = self.first.classes, self.layout.wide_classes
         if stated is None:
-            return wide
+            return self._proved_classes() if wide is None and width is not None else wide
         if wide is not None:
             if sorted(map(str, stated)) == sorted(map(str, wide)):
                 return stated  # the names beside the columns know their types
@@ -546,6 +547,28 @@ class ReaderSource(Source):
                 remedy="name every class once, in their order",
             )
         return stated
+
+    def _proved_classes(self) -> ClassNames | None:
+        """The classes of lists that name none, as the predictions in the first rows prove them."""
+        feeds = self.layout.feeds
+        answers, lists = feeds.get("prediction"), feeds.get("probabilities")
+        if answers is None or lists is None or lists.wide:
+            return None
+        from . import cells as decode
+
+        for piece in self.pieces:
+            for batch, places in piece.tables(
+                self.layout.kinds((answers, lists), extra=False), BATCH_ROWS
+            ):
+                if not batch.num_rows:
+                    continue
+                with piece.located(places):
+                    (name,), (column,) = answers.columns, lists.columns
+                    coded = decode.seen(batch.column(name), answers, name, self.first.text)
+                    values, width = decode.flat_list(decode.plain(batch.column(column)), column)
+                numbers = decode.numbers_of(values).reshape(-1, width)
+                return proved_classes(numbers, coded.codes, coded.values)
+        return None
 
     def _seen_classes(self) -> ClassNames | None:
         """The sorted distinct classes of the class columns, by one pass; all integers or all strings."""
