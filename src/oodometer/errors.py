@@ -156,9 +156,7 @@ class InputError(OodometerError, ValueError):
 
 
 class MissingColumnsError(InputError):
-    """A file lacks the columns that the work needs, as a rule under other names; ``source`` is the file as opened."""
-
-    source: Any = None
+    """A file lacks the columns that the work needs, as a rule under other names."""
 
 
 class UsageError(OodometerError, ValueError):

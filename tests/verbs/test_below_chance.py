@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import oodometer
 from oodometer import Predictions
 from oodometer.cli import main
-from oodometer.passes.reference import below_chance, confusion, label_warnings
+from oodometer.metrics.confusion import Confusion
+from oodometer.passes.reference import below_chance, label_warnings
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
@@ -108,8 +109,7 @@ def test_the_spread_under_shuffling_is_that_of_shuffled_labels() -> None:
     from oodometer.passes.reference import _shuffled
 
     record = made(4, 0.4, rows=60)
-    counts = confusion(record)
-    assert counts is not None
+    counts = Confusion.of(record).matrix()
     rng = np.random.default_rng(0)
     right = [(rng.permutation(record.label) == record.predicted).sum() for _ in range(20_000)]  # type: ignore[arg-type]
     mean, spread = _shuffled(counts)

@@ -70,14 +70,6 @@ class _Inputs:
         return True
 
 
-def _opened(path: Any, mapping: Mapping[str, str]) -> Any:
-    """The file with those of the renamings whose columns it holds; None where it cannot be opened."""
-    source = opened_raw(path)
-    if not mapping:
-        return source
-    return opened_raw(path, {c: ours for c, ours in mapping.items() if source.holds(c)})
-
-
 def _inputs(offered: Sequence[Declared], arguments: Plain, mapping: Mapping[str, str]) -> _Inputs:
     """The files that the options name, opened with the renamings that fit each."""
     readable = {option for option, _, about in offered if about.path == "read"}
@@ -86,7 +78,7 @@ def _inputs(offered: Sequence[Declared], arguments: Plain, mapping: Mapping[str,
         """Those of one option."""
         value = arguments[option] if option in readable else None
         paths = [value] if value and isinstance(value, str) else value
-        return [_opened(path, mapping) for path in paths or ()]
+        return [opened_raw(path, mapping) for path in paths or ()]
 
     options = [option for option in _SOURCES if arguments.get(option)]
     return _Inputs(options, [file for option in options for file in files(option)], files("labels"))

@@ -48,7 +48,13 @@ from ..results.evaluation import Evaluation, Slice
 from ..store import Source
 from .folding import Execution
 from .plan import Pass, State, batch_rows, checked_metric, decided_warning, rounding, rows_decided
-from .reference import FIELDS_NEEDED, check_numbers, label_warnings
+from .reference import (
+    FIELDS_NEEDED,
+    READ_AGAIN_BELOW,
+    check_numbers,
+    label_warnings,
+    renaming_warnings,
+)
 from .slicing import WHOLE, column_of, in_natural_order, rows_by_value
 
 _TABLES = ("confusion", "per_class")  # others prove things that hold of independent rows alone
@@ -551,9 +557,12 @@ def finish_evaluation(
     ]
     if clusters is not None:
         warnings.insert(0, clusters_said(clusters, str(plan.cluster), not plan.by_id))
-    if "accuracy" in numbers:  # read again only where it is low
-        batches = source.batches(fields=FIELDS_NEEDED)
-        warnings += label_warnings("these predictions", batches, numbers["accuracy"].value)
+    pairs = totals.get("confusion")
+    if isinstance(pairs, Confusion):
+        warnings += renaming_warnings("these predictions", pairs)
+    elif "accuracy" in numbers:
+        accuracy, batches = numbers["accuracy"].value, source.batches(fields=FIELDS_NEEDED)
+        warnings += label_warnings("these predictions", batches, accuracy, READ_AGAIN_BELOW)
     return Evaluation(
         name=source.name,
         rows=totals["rows"],

@@ -24,6 +24,7 @@ from ..inference.row_sample import (
     seeded_keys,
 )
 from ..kernels import mix
+from ..metrics.confusion import Confusion
 from ..plain import Json, Plain, Strings
 from ..predictions import Predictions
 from ..results import percent
@@ -34,6 +35,7 @@ from .slicing import column_of, rows_by_value
 
 FIELDS_NEEDED = ("label", "prediction", "probabilities", "members", "correct")
 _MOST_SUSPECT = 0.9  # accuracy above which the names of the classes are not doubted
+READ_AGAIN_BELOW = 0.5  # accuracy below which a file is read once more to see why
 _MOST_OF_REGRESSION = 0.5  # accuracy above which numbers that differ little are classes
 _LEAST_ROWS = 20
 _MOST_CLASSES = 2000  # whose confusion fits into memory beside everything else
@@ -48,19 +50,26 @@ _MANY_NUMBERS = 20  # different labels, up to which whole numbers are taken for 
 _NEAR, _NEAR_WITH_GAPS = 0.95, 0.5  # rank correlation of label and prediction where they differ
 
 
-def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) -> list[str]:
-    """What is to be said of the labels of these batches, whose accuracy is known; most often nothing."""
-    if not accuracy < _MOST_SUSPECT:
-        return []
-    total: Array | None = None
-    classes: Sequence[Any] = ()
-    for record in records:
-        counts = confusion(record)
-        if counts is None:
+def label_warnings(
+    who: str, records: Iterable[Predictions], accuracy: float, below: float = _MOST_SUSPECT
+) -> list[str]:
+    """What is to be said of the labels of these batches, whose accuracy is known; most often nothing. They are read
+    only where it is ``below`` a bound.
+    """
+    total: Confusion | None = None
+    for record in records if accuracy < below else ():
+        if record.label is None or record.correct is not None or record.classes is None:
             return []
-        classes = record.classes or ()
+        counts = Confusion.of(record)
         total = counts if total is None else total + counts
-    warning = None if total is None else below_chance(who, total, classes)
+    return [] if total is None else renaming_warnings(who, total)
+
+
+def renaming_warnings(who: str, confusion: Confusion) -> list[str]:
+    """`below_chance` of counts, where there are not too many classes."""
+    if not 2 <= len(confusion.classes) <= _MOST_CLASSES:
+        return []
+    warning = below_chance(who, confusion.matrix(), confusion.classes)
     return [] if warning is None else [warning]
 
 
@@ -108,17 +117,6 @@ def check_numbers(
     got = f"whole numbers that the predictions miss by little ({len(different)} different ones, right in "
     got += f"{percent(accuracy)} of the rows): a regression, which accuracy does not measure"
     raise InputError("classes", got=got, remedy=DETOUR, file=file, column="label")
-
-
-def confusion(record: Predictions) -> Array | None:
-    """Rows of each label (down) and predicted class (across); None where there is nothing to hold side by side."""
-    k = record.num_classes
-    if record.label is None or record.correct is not None or not 2 <= k <= _MOST_CLASSES:
-        return None
-    labelled = record.label >= 0
-    codes = record.label[labelled].astype(np.int64) * k + record.predicted[labelled]
-    out: Array = np.bincount(codes, minlength=k * k).reshape(k, k)
-    return out
 
 
 def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:

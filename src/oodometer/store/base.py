@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..classes import ClassNames
-from ..errors import InputError, near_names
+from ..errors import InputError, MissingColumnsError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..kernels import side_by_side
 from ..plain import Strings
@@ -263,6 +264,9 @@ class Source(ABC):
     raw_text = False  # whether `raw` cells are written ones, as in CSV
     decimal_comma = False
     where: tuple[Condition, ...] = ()  # what holds of its rows, where others were left out
+    # renamings of columns that it has not, where it was opened without regard to them (``as_far_as_known``)
+    unread: Mapping[str, UnknownColumnError] = MappingProxyType({})
+    lacking: MissingColumnsError | None = None  # what is to be said where it holds no field at all
     index: str | None = None  # the column that was a frame's index: pandas names rows by it
 
     @property

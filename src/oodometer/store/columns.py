@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 from ..classes import ClassNames, one_form
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
@@ -189,8 +188,8 @@ class Layout:
             raise layout.placed(error) from None
         return layout
 
-    def nothing_known(self, file: str | None = None, source: Any = None) -> MissingColumnsError:
-        """The error where no column feeds a field; the cells of ``source`` may say what they are."""
+    def nothing_known(self, file: str | None = None) -> MissingColumnsError:
+        """The error where no column feeds a field."""
         expected = "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
         expected += "logit_<class>, confidence, correct, ...)"
         remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
@@ -200,11 +199,8 @@ class Layout:
                 c: "prob_1" if ours == "probabilities" else str(ours) for c, ours in usual.items()
             }
             remedy = f"the file has {', '.join(usual)}: {as_options(renamings)}"
-        error = MissingColumnsError(
-            expected, got=shown(self.columns) or "no columns", remedy=remedy, file=file
-        )
-        error.source = source
-        return error
+        got = shown(self.columns) or "no columns"
+        return MissingColumnsError(expected, got=got, remedy=remedy, file=file)
 
     @cached_property
     def fields(self) -> Strings:
@@ -345,15 +341,37 @@ class Layout:
         return error.at()
 
 
+def unread_renamings(
+    columns: Sequence[str], mapping: Mapping[str, str], file: str | None = None
+) -> dict[str, UnknownColumnError]:
+    """Renamings of columns that are not there, and what is to be said of each.
+
+    >>> list(unread_renamings(["y"], {"y": "label", "site": "group"}))
+    ['site']
+    """
+    available = {*columns} | ({INDEX} if _unnamed(columns) is not None else set())
+    return {
+        theirs: _unknown_renaming(theirs, ours, columns, file)
+        for theirs, ours in mapping.items()
+        if theirs not in available
+    }
+
+
+def _unnamed(columns: Sequence[str]) -> str | None:
+    """The column without a name, which is called `INDEX`."""
+    if INDEX in columns:
+        return None
+    return next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
+
+
 def _our_names(columns: Sequence[str], mapping: Mapping[str, str], file: str | None) -> list[str]:
     """The names of columns after renaming; blanks around names are forgiven, each must occur once."""
     repeated = _repeated(columns)
-    unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
-    index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
-    available = {*columns, *index.values()}
-    unknown = next((theirs for theirs in mapping if theirs not in available), None)
-    if unknown is not None and repeated is None:
-        raise _unknown_renaming(unknown, mapping[unknown], columns, file)
+    unread = unread_renamings(columns, mapping, file)
+    if unread and repeated is None:
+        raise next(iter(unread.values()))
+    unnamed = _unnamed(columns)
+    index = {} if unnamed is None else {unnamed: INDEX}
     names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
     renamed = {*mapping.values()} & FIELDS.keys()
     ours = [one_form(names[c] if c in names else _plain_name(c, renamed)) for c in columns]

@@ -50,7 +50,18 @@ from .base import (
     order_along,
     order_of,
 )
-from .columns import AXES, IN_UTC, INDEX, Feed, Kind, Layout, TimeFormat, class_names, order_in
+from .columns import (
+    AXES,
+    IN_UTC,
+    INDEX,
+    Feed,
+    Kind,
+    Layout,
+    TimeFormat,
+    class_names,
+    order_in,
+    unread_renamings,
+)
 from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
@@ -139,6 +150,8 @@ class ReaderSource(Source):
         extra: Iterable[str],
         where: Sequence[Condition] = (),
         times: TimeFormat = IN_UTC,
+        *,
+        as_far_as_known: bool = False,
     ) -> None:
         path, pieces, columns = opened
         self.path, self._wanted, self._times, extra = path, axes, times, tuple(extra)
@@ -146,6 +159,9 @@ class ReaderSource(Source):
             if pieces and pieces[0].reader.odd:
                 as_is = (*extra, *(condition.column for condition in where))
                 pieces, columns, mapping = _unfolded(pieces, columns, mapping or {}, as_is)
+            if as_far_as_known and mapping:
+                self.unread = unread_renamings(columns, mapping, path)
+                mapping = {c: ours for c, ours in mapping.items() if c not in self.unread}
             self.layout = layout = Layout.parse(columns, mapping, extra, path)
             pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
         except InputError as error:
@@ -170,7 +186,9 @@ class ReaderSource(Source):
         self._counted: tuple[Piece, ...] | None = None
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
         if not layout.feeds:
-            raise layout.nothing_known(path, self)
+            self.lacking = layout.nothing_known(path)
+            if not as_far_as_known:
+                raise self.lacking
 
     def _leave_out(self, where: Iterable[Condition]) -> None:
         """Leave out rows of which not all conditions hold, and files whose folders say that none does."""
@@ -827,6 +845,7 @@ def open_predictions(
     where: str | Sequence[str] | None = None,
     timezone: str | None = None,
     format: str | None = None,
+    as_far_as_known: bool = False,
 ) -> Source:
     """Open predictions: Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by the ending or by ``format``.
 
@@ -860,12 +879,31 @@ def open_predictions(
             format,
             early,
         )
-        return ReaderSource(data, _axes_to_follow(classes, axes), mapping, extra, conditions, times)
+        target_axes = _axes_to_follow(classes, axes)
+        source = ReaderSource(
+            data,
+            target_axes,
+            mapping,
+            extra,
+            conditions,
+            times,
+            as_far_as_known=True,
+        )
     except InputError:
-        from .harness.join import refuse_logs
-
-        refuse_logs(path)
+        _refuse_logs(path)
         raise
+    if source.lacking is not None:
+        _refuse_logs(path)
+        if not as_far_as_known:
+            raise source.lacking
+    return source
+
+
+def _refuse_logs(path: Any) -> None:
+    """`InputError` for logs of an evaluation, which are to be read first; their readers are loaded where it fails."""
+    from .harness.join import refuse_logs
+
+    refuse_logs(path)
 
 
 @checked()
@@ -889,6 +927,7 @@ def as_source(
     axes: Axes | None = None,
     where: str | Sequence[str] | None = None,
     timezone: str | None = None,
+    as_far_as_known: bool = False,
 ) -> Source:
     """A source from whatever holds predictions.
 
@@ -902,6 +941,7 @@ def as_source(
     axes : those of another source to follow.
     where : conditions on rows; `UsageError` with a `Source`, whose conditions belong to where it was opened.
     timezone : of times that name none.
+    as_far_as_known : whether it may hold no field at all, and lack columns that ``mapping`` renames (`Source.unread`).
 
     All but the first are said more fully at `open_predictions`, as are further errors.
 
@@ -936,13 +976,20 @@ def as_source(
             axes=target_axes,
             where=where,
             timezone=timezone,
+            as_far_as_known=as_far_as_known,
         )
     from . import frames
 
     if frames.is_cluster_frame(data):
         frame = frames.ClusterFrame(data)
         cluster = ReaderSource(
-            open_all(frame.path, ()), target_axes, renamed, extra_columns, conditions, times
+            open_all(frame.path, ()),
+            target_axes,
+            renamed,
+            extra_columns,
+            conditions,
+            times,
+            as_far_as_known=as_far_as_known,
         )
         cluster.kept_alive, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
         return cluster
@@ -950,7 +997,15 @@ def as_source(
         renamed = frames.with_lone(data, renamed)
     reader = frames.reader_of(data, renamed)
     opened = (reader.file, [Piece(reader)], reader.columns)
-    return ReaderSource(opened, target_axes, renamed, extra_columns, conditions, times)
+    return ReaderSource(
+        opened,
+        target_axes,
+        renamed,
+        extra_columns,
+        conditions,
+        times,
+        as_far_as_known=as_far_as_known,
+    )
 
 
 def _times(

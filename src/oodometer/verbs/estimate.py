@@ -15,7 +15,7 @@ from ..headline.label_posterior import LabelEvidence
 from ..kernels import later
 from ..options import verb
 from ..passes.folding import Execution, enter_phase
-from ..passes.reference import FIELDS_NEEDED, label_warnings
+from ..passes.reference import FIELDS_NEEDED, READ_AGAIN_BELOW, label_warnings
 from ..passes.slicing import WHOLE
 from ..plain import Plain
 from ..predictions import Predictions
@@ -187,7 +187,9 @@ def _target_warnings(fitted: Fitted, opened: _Opened, state: Plain) -> list[str]
         batches: Any = target.batches(fields=FIELDS_NEEDED)
         if opened.truth is not None:
             batches = map(plan.with_labels, batches)
-        warnings += label_warnings("the labelled target", batches, correct / labelled)
+        warnings += label_warnings(
+            "the labelled target", batches, correct / labelled, READ_AGAIN_BELOW
+        )
     return warnings
 
 

@@ -772,11 +772,9 @@ class Guessing:
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
         if guessed.doubt:
             remedy = guessed.remedy or f"name the columns: {as_options({**guessed.renamings})}"
-            error = MissingColumnsError(
+            raise MissingColumnsError(
                 "columns with one reading", got=guessed.doubt, remedy=remedy, file=source.path
             )
-            error.source = source
-            raise error
         if self.decided and any(ours.startswith("prob_") for ours in guessed.renamings.values()):
             renamings = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}
             return replace(guessed, renamings=renamings)
@@ -796,9 +794,7 @@ class Guessing:
 def opened_raw(data: Any, mapping: Mapping[str, str] | None = None) -> Any:
     """The source, whether or not it holds anything that is known; None where it cannot be opened."""
     try:
-        return as_source(data, mapping=mapping)
-    except MissingColumnsError as error:
-        return error.source
+        return as_source(data, mapping=mapping, as_far_as_known=True)
     except (OodometerError, OSError, ValueError):
         return None
 

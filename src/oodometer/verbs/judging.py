@@ -30,7 +30,7 @@ from ..audits.judges_result import JudgeAudit
 from ..audits.suggestion import Suggestion
 from ..audits.worksheet import Worksheet, write_worksheet
 from ..classes import is_null, verdict_number
-from ..errors import InputError, MissingColumnsError, UsageError
+from ..errors import InputError, UsageError
 from ..plain import Json, Plain, Strings
 from ..results import Estimate, percent
 from ..results.values import counted
@@ -72,19 +72,19 @@ def opened(data: Any, options: Any, file: str = "predictions") -> Source:
     """A source of any columns, whether or not one of them is a field of a predictions file; ``file``: which it is."""
     if isinstance(data, ReaderSource):
         return data
-    try:
-        mapping = renamings_of(options.mapping, file) or None
-        source = as_source(data, mapping=mapping, where=options.where, timezone=options.timezone)
-        if isinstance(source, ReaderSource):
-            return source
-        return opened(
-            as_table(source.read()), replace(options, where=None), file
-        )  # a record has no columns
-    except MissingColumnsError as error:
-        if error.source is None:
-            raise
-        bare: Source = error.source
-        return bare
+    source = as_source(
+        data,
+        mapping=renamings_of(options.mapping, file) or None,
+        where=options.where,
+        timezone=options.timezone,
+        as_far_as_known=True,
+    )
+    for error in source.unread.values():
+        raise error
+    if isinstance(source, ReaderSource):
+        return source
+    # a record has no columns
+    return opened(as_table(source.read()), replace(options, where=None), file)
 
 
 def column_of(source: Source, spec: str, option: str) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ..arrays import present
 from ..audits.joining import KEY, question_column
 from ..classes import NewClassError
-from ..errors import InputError, MissingColumnsError, OodometerError, UnknownColumnError, UsageError
+from ..errors import InputError, OodometerError, UnknownColumnError, UsageError
 from ..fields import FIELDS
 from ..kernels import limited_to
 from ..notes import notes_on
@@ -133,17 +133,18 @@ def with_classes_of_all(
     """What ``run`` gives for these classes; where one file has a class that another lacks, for all of them."""
     try:
         return run(options.classes)
-    except NewClassError as error:
+    except NewClassError:
         first = files[0] if isinstance(files[0], (list, tuple)) else files[:1]
         files = [*first, *files[1:]]
         opened = any(is_fitted(data) or isinstance(data, Source) for data in files)
         if options.classes is not None or opened:
             raise
-        opener = opener_for(options)
-        try:
-            sources = [opener.open(data, file=_file_of_data(data, options)) for data in files]
-        except MissingColumnsError:  # the target has no column of labels
-            raise error from None
+        opener, kinds = opener_for(options), [_file_of_data(data, options) for data in files]
+        without_truth = Axes(others=True)
+        sources = [
+            opener.open(data, axes=without_truth if file == "target" else None, file=file)
+            for data, file in zip(files, kinds, strict=True)
+        ]
         of_classes = {name for name, field in FIELDS.items() if field.of_classes}
         if any(of_classes & set(source.fields) or source.classes is None for source in sources):
             raise
@@ -328,9 +329,11 @@ class Opener:
         axes: Axes | None = None,
         where: str | Sequence[str] | None = None,
         file: str = "predictions",
+        needs_fields: bool = True,
     ) -> Source:
         """The source, renamed as far as its columns go, with the axes of another and rows that conditions leave;
-        ``file``: which of `FILES` it is; one of labels need hold nothing else.
+        ``file``: which of `FILES` it is; one of labels need hold nothing else. `MissingColumnsError` where no column
+        is a field, unless none is needed.
         """
         labels, is_target = file == "labels", axes is not None
         self._opened.add(file)
@@ -351,11 +354,11 @@ class Opener:
             where=where,
             timezone=self._timezone,
         )
-        source, missing = self._read(opening, read)
+        source = self._read(opening, read)
         if self._guess(opening, source, is_target):
-            source, missing = self._read(opening, read)
-        if missing is not None:
-            raise missing
+            source = self._read(opening, read)
+        if source.lacking is not None and needs_fields:
+            raise source.lacking
         unseen = key not in self._looked_at and not isinstance(data, Source)
         if self._guessing is not None and not labels and unseen:
             self._looked_at.add(key)
@@ -371,38 +374,26 @@ class Opener:
             self._decides_for = decided_class(source.classes, self._positive)
         return decided_source(source, self._threshold, self._decides_for)
 
-    def _read(
-        self, opening: _Opening, read: Callable[..., Source]
-    ) -> tuple[Source, MissingColumnsError | None]:
-        """The source, renamed as far as its columns go, and the error where it lacks what the work needs."""
-        missing, renamings = None, opening.renamings
-        while True:
-            try:
-                source = read(mapping=renamings or None)
-                break
-            except UnknownColumnError as error:
-                if error.column not in renamings:
-                    raise
-                if error.column in REPEATS and renamings[error.column] == "confidence":
-                    opening.derived = error.column
-                self._complaints[opening.written(error.column)] = error
-                del renamings[error.column]
-            except MissingColumnsError as error:
-                self._complain(opening, error)
-                if error.source is None:
-                    raise
-                source, missing = error.source, error
-                break
-        self._used.update(map(opening.written, renamings))
-        return source, missing
+    def _read(self, opening: _Opening, read: Callable[..., Source]) -> Source:
+        """The source, renamed as far as its columns go; renamings of columns that it lacks are kept in mind."""
+        source = read(mapping=opening.renamings or None, as_far_as_known=True)
+        for theirs, error in source.unread.items():
+            if theirs in REPEATS and opening.renamings[theirs] == "confidence":
+                opening.derived = theirs
+            self._complaints[opening.written(theirs)] = error
+            del opening.renamings[theirs]
+        if not source.fields:
+            self._refuse_mistyped(opening)
+        self._used.update(map(opening.written, opening.renamings))
+        return source
 
-    def _complain(self, opening: _Opening, error: MissingColumnsError) -> None:
+    def _refuse_mistyped(self, opening: _Opening) -> None:
         """Raise what a mistyped renaming of this file says, which is more than that nothing is known."""
         for column, complaint in self._complaints.items():
             of, theirs = file_of(column)
             unused = theirs not in opening.renamings and column not in self._used
             if of in ("", opening.file) and unused and complaint.meant:
-                raise complaint from error
+                raise complaint
 
     def _guess(self, opening: _Opening, source: Source, is_target: bool) -> bool:
         """Whether more columns of a source are renamed, by a guess; once for each source."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from oodometer.arrays import Array
-from oodometer.errors import InputError, MissingColumnsError, UsageError, near_names
+from oodometer.errors import InputError, UsageError, near_names
 from oodometer.predictions import Predictions
 from oodometer.store import RecordSource, Source, as_source
 from oodometer.store.columns import Layout
@@ -118,12 +118,12 @@ def _open(
     data: Any, opener: Opener, mapping: Mapping[str, str], needs: Sequence[str]
 ) -> tuple[Source, dict[str, str]]:
     """The source, and the renamings of its columns; `InputError` that names what it ``needs`` where it has no texts."""
-    try:
-        source = opener.open(data)
-    except MissingColumnsError as error:
-        # it speaks of labels and probabilities, which nobody needs here
+    source = opener.open(data, needs_fields=False)
+    if (
+        source.lacking is not None
+    ):  # which speaks of labels and probabilities; nobody needs them here
         expected = f"columns {', '.join(needs[:-1])} and {needs[-1]}"
-        raise _lacks(expected, (error.got or "").split(", "), needs, error.file) from None
+        raise _lacks(expected, source.columns, needs, source.path)
     if "input" not in source.fields:
         opener.check()  # a mistyped renaming says more
         raise _lacks("a column input", source.columns, ("input",), source.path)
