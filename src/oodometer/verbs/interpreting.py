@@ -15,11 +15,18 @@ from ..arrays import Array
 from ..audits.judge import EVEN
 from ..audits.labels import no_random_sample, of_state, said_of_labels, uneven
 from ..diagnoses import Diagnosis
+from ..diagnoses.text_likeness import UnlikeTexts
 from ..errors import InputError, WorkError
 from ..estimators import Estimator
 from ..estimators.expected_classes import ClassMetric
-from ..headline.alarms import Watched, judge_alarms
-from ..headline.headline import Evidence, TrialWeighting, make_headline, middle_methods
+from ..headline.alarms import Watched, judge_alarms, least_chance_below
+from ..headline.headline import (
+    Evidence,
+    TrialWeighting,
+    make_headline,
+    middle_methods,
+    of_unlike_texts,
+)
 from ..headline.label_posterior import (
     LabelEvidence,
     LabelPosterior,
@@ -168,7 +175,8 @@ class Interpreter:
     """What is said by estimates and states, alike for target and parts.
 
     design : of clusters. picked : why labels are no random sample, where their file says so. past : periods whose truth
-    is known. when : the middle of the target's times, where it is asked about as one.
+    is known. when : the middle of the target's times, where it is asked about as one. unlike_texts : how outputs that
+    judges voted on differ from the reference's.
     """
 
     def __init__(
@@ -178,6 +186,7 @@ class Interpreter:
         design: Design | None,
         prior: NaturalShifts,
         picked: str | None = None,
+        unlike_texts: UnlikeTexts | None = None,
     ) -> None:
         self.picked = picked
         self.past: list[PastPeriod] = [*fitted.past]
@@ -201,6 +210,7 @@ class Interpreter:
             reference_rows=self.rows,
             effects=self.effects,
             domain=options.domain,
+            unlike_texts=unlike_texts,
         )
 
     # ------------------------------------------------------------------------------ the result
@@ -432,6 +442,14 @@ class Interpreter:
         judges = judges_alone(still)
         assumed = headline.interval if judges or options.assume != "natural" else None
         chance = self._chance(still, signs, part, assumed, error)
+        baseline = self.accuracy if part is None else part.reference.pooled
+        fell = chance(baseline - options.margin)
+        if evidence.unlike_texts is not None and headline.method.startswith("votes"):
+            fell, chance = (
+                None,
+                partial(least_chance_below, headline.interval, evidence.unlike_texts),
+            )
+            headline = of_unlike_texts(headline, evidence.unlike_texts)
         cdf: Callable[[], Array | None] | None = None
         if part is not None and assumed is None:
             cdf = partial(part.seen.distribution, EVEN, error)
@@ -446,8 +464,6 @@ class Interpreter:
         if self.design is not None:
             headline = self.design.headline(headline, rows)
             assumptions = _widened(assumptions, self.design, rows)
-        reference = None if part is None else part.reference
-        baseline = self.accuracy if reference is None else reference.pooled
         shared, is_cut = None, self.plan.by is not None or self.plan.every is not None
         if is_cut and part is None and signs is not None and not natural.method.startswith("votes"):
             shared = seen_whole(natural.value, signs, evidence, self.prior)
@@ -455,13 +471,13 @@ class Interpreter:
             headline=headline,
             assumptions=assumptions,
             signs=moves,
-            fell=chance(baseline - options.margin),
+            fell=fell,
             changed=self._changed(states, part, whole),
             chance=chance,
             metrics=metrics,
             cdf=cdf,
             whole=shared,
-            reference=reference,
+            reference=None if part is None else part.reference,
             read=partial(self._reading, None if judges else signs, estimates),
         )
 
