@@ -110,7 +110,9 @@ def _evidence(source: Any, names: Iterable[str]) -> dict[str, ColumnEvidence]:
         return {}
     with closing(cast(Any, source.raw(columns))) as batches:
         batch = next(batches).slice(0, _ROWS)
-    return {name: ColumnEvidence(batch.column(i), name, source) for i, name in enumerate(columns)}
+    return {
+        name: ColumnEvidence.of(batch.column(i), name, source) for i, name in enumerate(columns)
+    }
 
 
 def _around(column: str, name: str) -> tuple[str, str, str] | None:

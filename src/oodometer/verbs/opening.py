@@ -410,7 +410,9 @@ class Opener:
     def _read(self, opening: _Opening, read: Callable[..., Source]) -> Source:
         """The source, renamed as far as its columns go; renamings of columns that it lacks are kept in mind."""
         source = read(mapping=opening.renamings or None, as_far_as_known=True)
-        for theirs, error in source.unread.items():
+        # of an opened source that was said where it was opened
+        unread = {} if isinstance(opening.data, Source) else source.unread
+        for theirs, error in unread.items():
             if theirs in REPEATS and opening.renamings[theirs] == "confidence":
                 opening.derived = theirs
             self._complaints[opening.written(theirs)] = error
