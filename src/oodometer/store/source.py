@@ -887,15 +887,13 @@ def open_predictions(
             extra,
             conditions,
             times,
-            as_far_as_known=True,
+            as_far_as_known=as_far_as_known,
         )
     except InputError:
         _refuse_logs(path)
         raise
     if source.lacking is not None:
         _refuse_logs(path)
-        if not as_far_as_known:
-            raise source.lacking
     return source
 
 

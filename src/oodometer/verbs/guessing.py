@@ -773,9 +773,13 @@ class Guessing:
         if guessed.doubt and answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
         if guessed.doubt:
-            remedy = guessed.remedy or f"name the columns: {as_options({**guessed.renamings})}"
+            naming = f"name the columns: {as_options({**guessed.renamings})}"
             raise MissingColumnsError(
-                "columns with one reading", got=guessed.doubt, remedy=remedy, file=source.path
+                "columns with one reading",
+                got=guessed.doubt,
+                remedy=guessed.remedy or None,
+                naming=None if guessed.remedy else naming,
+                file=source.path,
             )
         if self.decided and any(ours.startswith("prob_") for ours in guessed.renamings.values()):
             renamings = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}
