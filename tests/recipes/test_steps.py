@@ -31,15 +31,11 @@ USUAL = ["a", "b", "c", "d", "both"]
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Steps of this process take no time; other processes import a recipe of their own, and find no torch, which takes
-    seconds to load: steps that only count do not use it.
-    """
+def quick(monkeypatch: pytest.MonkeyPatch, no_torch: str) -> None:
+    """Steps of this process take no time; other processes import a recipe of their own, which only counts."""
     monkeypatch.setattr(counting_recipe, "PAUSE", 0.01)
-    absent = tmp_path_factory.mktemp("absent")
-    (absent / "torch.py").write_text("raise ImportError('torch is absent here')")
-    monkeypatch.syspath_prepend(str(absent))
-    monkeypatch.setenv("PYTHONPATH", str(absent), prepend=os.pathsep)
+    monkeypatch.syspath_prepend(no_torch)
+    monkeypatch.setenv("PYTHONPATH", no_torch, prepend=os.pathsep)
 
 
 class Backwards(Engine):
