@@ -96,10 +96,15 @@ def test_other_verbs_load_no_slow_library(tmp_path: Path) -> None:
         ["read", paths["first"]],
         ["evaluate", paths["first"], "--by", "label"],
         ["compare", paths["first"], paths["second"]],
-        ["audit", paths["first"], paths["new"], "--suggest", "5", "--out", paths["rows"]],
-        ["audit", paths["first"], paths["new"], "--labels", str(tmp_path / "few.csv")],
     )
     assert not loaded & {*SLOW, "scipy.optimize"}
+    asked = ["audit", paths["first"], paths["new"], "--method", "ac"]
+    loaded = loaded_by(
+        tmp_path,
+        [*asked, "--suggest", "5", "--out", paths["rows"]],
+        [*asked, "--labels", str(tmp_path / "few.csv")],
+    )
+    assert "pandas" not in loaded
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["estimate", "--help"]])
