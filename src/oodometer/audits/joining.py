@@ -18,7 +18,7 @@ from ..fields import FIELDS
 from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..store import Axes, Source, as_source, source_beside
-from ..store.cells import plain
+from ..store.cells import first_true, numbers_of, plain
 from ..store.columns import INDEX, bare_name, usual_field
 from ..store.write import same_cell
 
@@ -399,7 +399,7 @@ def _differ(label_cells: Any, target_cells: Any) -> Array:
     import pyarrow.compute as pc
 
     both = pc.and_(label_cells.is_valid(), target_cells.is_valid())
-    row: Array = np.flatnonzero(both.to_numpy(zero_copy_only=False))
+    row: Array = np.flatnonzero(numbers_of(both))
     first, second = label_cells.filter(both), target_cells.filter(both)
     differ = pc.not_equal(first, second)
     if not pc.any(differ).as_py():
@@ -414,7 +414,7 @@ def _differ(label_cells: Any, target_cells: Any) -> Array:
         exact = bool(np.all(np.floor(a) == a) and np.all(np.floor(b) == b))
         return np.asarray(row[~np.isclose(a, b, rtol=0 if exact else 1e-5, atol=0)])
     first, second = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (first, second))
-    return np.asarray(row[pc.not_equal(first, second).to_numpy(zero_copy_only=False)])
+    return row[numbers_of(pc.not_equal(first, second))]
 
 
 def _counts(cells: Any) -> bool:
@@ -727,13 +727,13 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
     label_ids, ids_of_target = labels.keys(key.labels), target.keys(key.target)
     for source, ids, name in ((labels, label_ids, key.labels), (target, ids_of_target, key.target)):
         if ids.null_count:
-            at = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
+            at = first_true(numbers_of(ids.is_null()))
             remedy = "give every row one, or drop the column"
             raise _fault(f"{_a(name)} in every row", "null", at, name, source, remedy)
-        first = pc.index_in(ids, value_set=ids).to_numpy()
+        first = numbers_of(pc.index_in(ids, value_set=ids))
         again = first != np.arange(len(ids))
         if source is labels:  # what is not needed may stand there twice
-            again &= pc.is_in(ids, value_set=ids_of_target).to_numpy(zero_copy_only=False)
+            again &= numbers_of(pc.is_in(ids, value_set=ids_of_target))
         if again.any():
             at = int(np.argmax(again))
             got = f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}"
@@ -747,7 +747,7 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
     if index_in_target.null_count and (
         every or matched < max(1, _LEAST_FOUND * min(len(label_ids), len(ids_of_target)))
     ):
-        at = int(np.argmax(index_in_target.is_null().to_numpy(zero_copy_only=False)))
+        at = first_true(numbers_of(index_in_target.is_null()))
         share = (
             ""
             if every
@@ -763,7 +763,7 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
             labels,
             remedy,
         )
-    return np.asarray(index_in_target.fill_null(-1).to_numpy().astype(np.int64))
+    return numbers_of(index_in_target, -1).astype(np.int64)
 
 
 def _whole_numbers(ids: Any) -> Any:
