@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from oodometer.inference.clusters import student_quantile
-from oodometer.inference.means import MOST_ROUNDS, ScoreSums, bounded_mean, mean_of_means, pass_at_k
+from oodometer.inference.means import MOST_ROUNDS, ScoreSums, bounded_mean, mean_of_means
 from oodometer.intervals import clopper_pearson
 
 
@@ -123,13 +123,3 @@ def test_the_mean_of_tasks_adds_their_errors() -> None:
     value, lower, upper = mean_of_means(ends)
     assert value == pytest.approx(0.7)
     assert (lower, upper) == pytest.approx((0.7 - 0.15 / 3, 0.7 + np.sqrt(0.01 + 2 * 0.0025) / 3))
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_pass_at_k_is_the_share_of_draws_that_hold_a_right_one(k: int) -> None:
-    for right in range(6):
-        answers = [1] * right + [0] * (5 - right)
-        draws = list(itertools.combinations(answers, k))
-        assert pass_at_k(np.array([5]), np.array([right]), k)[0] == pytest.approx(
-            np.mean([max(d) for d in draws])
-        )

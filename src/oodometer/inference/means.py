@@ -165,16 +165,3 @@ def mean_of_means(means: Sequence[tuple[float, float, float]]) -> tuple[float, f
         math.sqrt(float(np.square(value - end).sum())) / count for end in (lower, upper)
     )
     return mean, mean - below, mean + above
-
-
-def pass_at_k(repeats: Array, passed: Array, k: int) -> Array:
-    """1 - C(n - c, k) / C(n, k) of each question, (question,): the chance that one of k answers passes, without bias,
-    from n >= k ``repeats`` of which c ``passed``. Source: Chen et al. (2021).
-
-    >>> pass_at_k(np.array([4, 4, 4]), np.array([0, 1, 4]), 2).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    missed = np.ones(len(repeats))
-    for i in range(k):  # C(n - c, k) / C(n, k) as a product; 0 where fewer than k failed
-        missed *= np.clip(repeats - passed - i, 0, None) / (repeats - i)
-    return 1 - missed

@@ -6,7 +6,8 @@ from __future__ import annotations
 # isort: off
 from .base import CLASSES, CONFIDENCE, VERDICT, Measure, Metric, confidence_and_verdict
 from .accuracy import Accuracy, accuracy
-from .mean_score import MacroMean, MeanScore, PassAtK
+from .mean_score import MacroMean, MeanScore
+from .reliability import PassAtK, PassHatK, MajAtK
 from .confusion import ConfusionTable, confusion_matrix
 from .confusion import F1, Precision, Recall
 from .one_vs_rest import RocAuc, roc_auc
@@ -87,6 +88,7 @@ __all__ = [
     "MacroMean",
     "MacroPrecision",
     "MacroRecall",
+    "MajAtK",
     "MatthewsCorrelation",
     "MeanScore",
     "Measure",
@@ -94,6 +96,7 @@ __all__ = [
     "NegativeLogLikelihood",
     "OperatingPoints",
     "PassAtK",
+    "PassHatK",
     "Payoff",
     "PerClass",
     "Precision",

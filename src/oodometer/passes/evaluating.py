@@ -31,6 +31,7 @@ from ..metrics import Accuracy, Confidences, Metric
 from ..metrics.confusion import Confusion
 from ..metrics.mean_score import failed_grades, on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
+from ..metrics.reliability import Reliability
 from ..plain import Json, Plain, Strings
 from ..predictions import FIELDS, Predictions
 from ..registry import (
@@ -486,7 +487,7 @@ def _why_not(
     """Why a metric says nothing of a source that begins so; None where it does."""
     if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
         raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
-    if metric.name == "pass_at_k" and cluster is not None:
+    if isinstance(metric, Reliability) and cluster is not None:
         return "its questions are told by `id`; leave --cluster out"
     if metric.name == "macro_mean" and cluster == "group":
         return "the values of `group` are clusters, not tasks"
@@ -636,7 +637,7 @@ def _finished(
                 metric, result if change is None else change(metric, result)
             )
         except FAILURES as error:
-            silent = isinstance(metric, Confidences) or metric.name in ("macro_mean", "pass_at_k")
+            silent = isinstance(metric, (Confidences, Reliability)) or metric.name == "macro_mean"
             if (
                 plan.asked or not silent
             ):  # several confidences, tasks or answers to a question are seldom there

@@ -31,7 +31,6 @@ _MAIN = (
     "accuracy",
     "mean_score",
     "macro_mean",
-    "pass_at_k",
     "balanced_accuracy",
     "precision",
     "recall",
@@ -50,6 +49,9 @@ _MAIN = (
     "top_k_accuracy",
 )
 _MANY = 12
+_CURVES = {"pass_at_k": "pass@", "pass_hat_k": "pass^", "maj_at_k": "maj@"}
+_AMOUNTS = {"mean": "mean", "median": "median", "p95": "95 % quantile"}
+_MEANS = {"pass@": "one is right", "pass^": "all are right", "maj@": "the most frequent is right"}
 _WORTH_SAYING = 0.02  # of AUROC, by which another confidence orders errors better
 _IN_SLICES = ("accuracy", "mean_score", "f1", "precision", "recall", "roc_auc")
 
@@ -62,6 +64,21 @@ class Slice(Record):
     value: Any
     rows: int
     metrics: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class Cost(Record):
+    """What an answer takes by a column of costs, times or tokens, in the units of the column.
+
+    rows : with a known amount. mean, median, p95 : with intervals, of rows like these; None where the rows are too few
+    to bound a quantile.
+    """
+
+    column: str
+    rows: int
+    mean: Interval
+    median: Interval | None
+    p95: Interval | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +99,7 @@ class Evaluation(Shown, Named[Interval]):
     seed : of what is drawn at random.
     slices : one for each value of the ``by`` column.
     argv : the command line; None of a call from Python.
+    costs : what an answer takes, one for each column of costs, times or tokens.
     """
 
     name: str
@@ -96,6 +114,7 @@ class Evaluation(Shown, Named[Interval]):
     seed: int
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
+    costs: tuple[Cost, ...] = ()
     _entries, _noun, _kind = ("metrics", ""), "metric", "metric"
 
     def frames(self) -> dict[str, Maker]:
@@ -128,6 +147,8 @@ class Evaluation(Shown, Named[Interval]):
             }
         if self.slices:
             out["slices"] = [s.to_dict() for s in self.slices]
+        if self.costs:
+            out["costs"] = [cost.to_dict() for cost in self.costs]
         return out
 
 
@@ -167,6 +188,7 @@ def evaluation_view(result: Plain) -> View:
     share = name in ("accuracy", "")
     rows = counted(result.get("rows") or 0, "row")
     title = _called(name).capitalize() if name in ("accuracy", "mean_score") else name
+    title = f"{_CURVES[name]}{numbers[name]['k']}" if name in _CURVES else title
     return View(
         title or "Measured on labelled rows",
         cells_of(numbers[name], share=share)[0] if name else rows,
@@ -175,10 +197,12 @@ def evaluation_view(result: Plain) -> View:
         sentences=tuple(_sentences(result, numbers)),
         details=tuple(_failure_cases(result)),
         grids=(
+            *_curves_grid(numbers),
             *_metrics_grid(result, numbers),
             *_slices_grid(result.get("slices") or ()),
             *_confidences_grid(result.get("confidences")),
-            *_answers_grids(numbers),
+            *_costs_grid(result.get("costs") or ()),
+            *_tasks_grid(numbers),
             *votes_grids(result),
             _skipped_grid(result),
         ),
@@ -250,31 +274,50 @@ def _called(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _answers_grids(numbers: Plain) -> list[Grid]:
-    """Each task, whose means the macro mean is of, and pass@k by k."""
-    tables = (
-        ("by_task", "macro_mean", "task", "by task"),
-        ("by_k", "pass_at_k", "k", "pass@k: one of k is right"),
-    )
-    grids = []
-    for key, metric, column, title in tables:
-        items = inside(numbers, metric, key) or []
-        more = ["rows"] if key == "by_task" else []
-        rows = [
-            [
-                str(item[column]),
-                *(f"{item[name]:,}" for name in more),
-                *cells_of(item, share=False),
-                str(item["kind"]),
-            ]
-            for item in items
-        ]
-        grids += (
-            [Grid(title, [column, *more, "mean", "lower", "upper", "kind"], rows)]
-            if len(rows) > 1
-            else []
-        )
-    return grids
+def _tasks_grid(numbers: Plain) -> list[Grid]:
+    """Each task, whose means the macro mean is of."""
+    tasks = [
+        [item["task"], f"{item['rows']:,}", *cells_of(item, share=False), str(item["kind"])]
+        for item in inside(numbers, "macro_mean", "by_task") or []
+    ]
+    columns = ["task", "rows", "mean", "lower", "upper", "kind"]
+    return [Grid("by task", columns, tasks)] if len(tasks) > 1 else []
+
+
+def _curves_grid(numbers: Plain) -> list[Grid]:
+    """The curves of k answers to a question, side by side; none of a single k."""
+    curves = {short: inside(numbers, name, "by_k") or [] for name, short in _CURVES.items()}
+    several = {short: {row["k"]: row for row in rows} for short, rows in curves.items() if rows}
+    shown = sorted({k for rows in several.values() for k in rows})
+    if len(shown) < 2:
+        return []
+    lines = [
+        [str(k), *(cell for rows in several.values() for cell in _curve_cells(rows.get(k)))]
+        for k in shown
+    ]
+    heads = [head for short in several for head in (f"{short}k", "lower", "upper")]
+    title = "of k answers to a question"
+    said = ", ".join(f"{short}k: {_MEANS[short]}" for short in several)
+    return [Grid(title, ["k", *heads], lines, notes=(said,))]
+
+
+def _costs_grid(costs: Sequence[Plain]) -> list[Grid]:
+    """What an answer takes by each column: mean, median and 95 % quantile with their ends; of many the means first."""
+    rows = []
+    for cost in costs:
+        for name, called in _AMOUNTS.items():
+            if cost[name] is not None:
+                numbers = (f"{cost[name][end]:.3g}" for end in ("value", "lower", "upper"))
+                rows.append([cost["column"], called, *numbers])
+    few = [i for i, row in enumerate(rows) if row[1] == "mean"] if len(costs) > 2 else None
+    heads = ["column", "of", "value", "lower", "upper"]
+    title = "what an answer takes"
+    return [Grid(title, heads, rows, noun="amount", few=few)] if rows else []
+
+
+def _curve_cells(item: Plain | None) -> list[str]:
+    """A point of a curve with its ends; dashes where the curve has none at this k."""
+    return ["-"] * 3 if item is None else cells_of(item, share=False)
 
 
 _RULES = {
@@ -531,11 +574,14 @@ def _confidences_grid(compared: Plain | None) -> list[Grid]:
 
 
 def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
-    """A row for each metric; a mean over classes stands there once; at first the main ones."""
+    """A row for each metric but curves; a mean over classes stands there once; at first the main ones."""
     twice = {
         f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"
     }
-    names = [name for name in numbers if name not in twice]
+    curves = {name for name in _CURVES if len(inside(numbers, name, "by_k") or ()) > 1}
+    names = [name for name in numbers if name not in twice | curves]
+    if curves and len(names) < 2:  # which stands above
+        return []
     rows = []
     for name in names:
         item, about = numbers[name], ""
@@ -546,7 +592,8 @@ def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
             about = f" ({str(item['average']).partition(',')[0]})"
         elif read_at is not None:
             about = f" {read_at:g}"
-        rows.append([f"{name}{about}", *cells_of(item, share=False), str(item.get("kind") or "")])
+        shown = f"{_CURVES[name]}{item['k']}" if name in _CURVES else f"{name}{about}"
+        rows.append([shown, *cells_of(item, share=False), str(item.get("kind") or "")])
     few = [i for i, name in enumerate(names) if name in _MAIN] if len(names) > _MANY else []
     disca = f"disca is that of {result.get('rows')} rows: it does not compare with that of another number of rows"
     notes = (disca,) if "disca" in numbers and not few else ()
