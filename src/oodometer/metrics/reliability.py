@@ -165,18 +165,24 @@ class MajAtK(Reliability[Answers]):
         labelled = batch.known()
         codes: Any = labelled.predicted
         names = codes if batch.classes is None else np.array(batch.classes, dtype=object)[codes]
-        answers = np.where((codes < 0) | (names == NO_ANSWER), "", names)
-        return Answers.of(
-            cluster_keys(labelled.columns["id"], labelled.first_row),
-            cluster_keys(answers, labelled.first_row),
-            labelled.verdicts,
-        )
+        if (codes < 0).any():
+            names = np.where(codes < 0, NO_ANSWER, names)
+        keys = cluster_keys(labelled.columns["id"], labelled.first_row)
+        return answer_counts(keys, names, labelled.verdicts, labelled.first_row)
 
     def _finish(self, state: Answers, level: float, seed: int) -> Measure:
         repeats = state.repeats
         if repeats.max() < 2:
             raise NotApplicable("needs answers to questions whose `id` repeats")
         return self._measure(repeats, level, seed, state.maj_at_k)
+
+
+def answer_counts(questions: Array, answers: Array, correct: Array, first_row: int = 0) -> Answers:
+    """How often each answer was given to each question: keys of questions, names of answers, verdicts, all (row,); an
+    empty answer is like no other.
+    """
+    names = np.where(answers == NO_ANSWER, "", answers)
+    return Answers.of(questions, cluster_keys(names, first_row), correct)
 
 
 FAMILIES: tuple[type[Reliability[Any]], ...] = (PassAtK, PassHatK, MajAtK)

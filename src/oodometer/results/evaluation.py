@@ -49,7 +49,8 @@ _MAIN = (
     "top_k_accuracy",
 )
 _MANY = 12
-_CURVES = {"pass_at_k": "pass@", "pass_hat_k": "pass^", "maj_at_k": "maj@"}
+CURVES = {"pass_at_k": "pass@", "pass_hat_k": "pass^", "maj_at_k": "maj@"}
+"""How the field writes curves of k answers, before k."""
 _AMOUNTS = {"mean": "mean", "median": "median", "p95": "95 % quantile"}
 _MEANS = {"pass@": "one is right", "pass^": "all are right", "maj@": "the most frequent is right"}
 _WORTH_SAYING = 0.02  # of AUROC, by which another confidence orders errors better
@@ -186,9 +187,10 @@ def evaluation_view(result: Plain) -> View:
     }
     name = next((name for name in ("accuracy", "mean_score", *numbers) if name in numbers), "")
     share = name in ("accuracy", "")
+    curves, costs = _curves_grid(numbers), _costs_grid(result.get("costs") or ())
     rows = counted(result.get("rows") or 0, "row")
     title = _called(name).capitalize() if name in ("accuracy", "mean_score") else name
-    title = f"{_CURVES[name]}{numbers[name]['k']}" if name in _CURVES else title
+    title = f"{CURVES[name]}{numbers[name]['k']}" if name in CURVES else title
     return View(
         title or "Measured on labelled rows",
         cells_of(numbers[name], share=share)[0] if name else rows,
@@ -197,11 +199,12 @@ def evaluation_view(result: Plain) -> View:
         sentences=tuple(_sentences(result, numbers)),
         details=tuple(_failure_cases(result)),
         grids=(
-            *_curves_grid(numbers),
+            *curves,
+            *(costs if curves else ()),
             *_metrics_grid(result, numbers),
             *_slices_grid(result.get("slices") or ()),
             *_confidences_grid(result.get("confidences")),
-            *_costs_grid(result.get("costs") or ()),
+            *(() if curves else costs),
             *_tasks_grid(numbers),
             *votes_grids(result),
             _skipped_grid(result),
@@ -286,7 +289,7 @@ def _tasks_grid(numbers: Plain) -> list[Grid]:
 
 def _curves_grid(numbers: Plain) -> list[Grid]:
     """The curves of k answers to a question, side by side; none of a single k."""
-    curves = {short: inside(numbers, name, "by_k") or [] for name, short in _CURVES.items()}
+    curves = {short: inside(numbers, name, "by_k") or [] for name, short in CURVES.items()}
     several = {short: {row["k"]: row for row in rows} for short, rows in curves.items() if rows}
     shown = sorted({k for rows in several.values() for k in rows})
     if len(shown) < 2:
@@ -309,7 +312,7 @@ def _costs_grid(costs: Sequence[Plain]) -> list[Grid]:
             if cost[name] is not None:
                 numbers = (f"{cost[name][end]:.3g}" for end in ("value", "lower", "upper"))
                 rows.append([cost["column"], called, *numbers])
-    few = [i for i, row in enumerate(rows) if row[1] == "mean"] if len(costs) > 2 else None
+    few = [i for i, row in enumerate(rows) if row[1] == "mean"] if len(costs) > 1 else None
     heads = ["column", "of", "value", "lower", "upper"]
     title = "what an answer takes"
     return [Grid(title, heads, rows, noun="amount", few=few)] if rows else []
@@ -578,7 +581,7 @@ def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
     twice = {
         f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"
     }
-    curves = {name for name in _CURVES if len(inside(numbers, name, "by_k") or ()) > 1}
+    curves = {name for name in CURVES if len(inside(numbers, name, "by_k") or ()) > 1}
     names = [name for name in numbers if name not in twice | curves]
     if curves and len(names) < 2:  # which stands above
         return []
@@ -592,7 +595,7 @@ def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
             about = f" ({str(item['average']).partition(',')[0]})"
         elif read_at is not None:
             about = f" {read_at:g}"
-        shown = f"{_CURVES[name]}{item['k']}" if name in _CURVES else f"{name}{about}"
+        shown = f"{CURVES[name]}{item['k']}" if name in CURVES else f"{name}{about}"
         rows.append([shown, *cells_of(item, share=False), str(item.get("kind") or "")])
     few = [i for i, name in enumerate(names) if name in _MAIN] if len(names) > _MANY else []
     disca = f"disca is that of {result.get('rows')} rows: it does not compare with that of another number of rows"

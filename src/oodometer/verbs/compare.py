@@ -27,6 +27,7 @@ from ..results.comparison import Comparison, ModelRecord
 from ..results.diagnosis import ColumnChange
 from ..store import Source
 from ..vectors import index_key
+from .compare_beside import beside_rows
 from .compare_differences import (
     difference_of,
     disagreements,
@@ -216,6 +217,7 @@ def _compared(
         disagreements=tuple(row for domain in domains for row in disagreements(domain)),
         pairs=(*(row for domain in domains for row in pairs_of(domain, level)), *on_target),
         tasks=tuple(tasks_of(domains[0], gap, level)),
+        beside=tuple(beside_rows(domains[0].beside, domains[0].models, gap["a"], gap["b"], level)),
         findings=(*findings, *findings_on_targets(titles, curves, on_target)),
     )
 
@@ -235,7 +237,7 @@ def _rankings_of_records(
 def _said_of_sizes(domain: Domain) -> list[str]:
     """A warning where the models have different numbers of rows."""
     sizes = [evaluation.rows for evaluation in domain.evaluations]
-    if len(set(sizes)) == 1:
+    if len(set(sizes)) == 1 or not domain.has("disca"):
         return []
     return [
         f"{domain.name.replace('_', ' ')}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA "

@@ -72,7 +72,7 @@ def ranked(
 def rankings_of(domain: Domain) -> dict[str, list[Json]]:
     """Rows of each ranking, with the shares of replicates in which a model is best, and has the same rank."""
     out = {}
-    for name in filter(domain.has, RANKED):
+    for name in filter(domain.has, dict.fromkeys((*RANKED, domain.subject))):
         sign, draws = domain.better(name), domain.draws.get(name)
         best = same = None
         if draws is not None:
