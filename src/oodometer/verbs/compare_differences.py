@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..inference.gate import anytime_difference, gate_of
-from ..inference.paired import holm
+from ..inference.paired import holm, runs_together
 from ..metrics.resampling import interval_of
 from ..metrics.risk_coverage import REPLICATED
 from ..plain import Json, Plain
@@ -244,17 +244,8 @@ def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
                 "behind": behind,
             }
         )
-    groups: list[list[str]] = []
-    stop = 0  # of the last run of the order in which no two are told apart
-    for start in range(len(order)):
-        breaks = (
-            k
-            for k in range(start, len(order))
-            if any(gaps[i, order[k]].lower > 0 for i in order[start:k])
-        )
-        if (end := next(breaks, len(order))) > stop:
-            groups.append([domain.models[i] for i in order[start:end]])
-            stop = end
+    told = {pair for pair, gap in gaps.items() if gap.lower > 0}
+    groups = [[domain.models[i] for i in run] for run in runs_together(order, told)]
     return out, groups
 
 

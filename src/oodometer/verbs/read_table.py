@@ -31,7 +31,7 @@ from ..store.files import translated
 from ..store.harness import json_rows, log_kind, read_command
 from ..store.record_table import as_table
 from .guessing import Asked, guess, opened_raw
-from .read_battles import Battles, battles_of
+from .read_battles import BattleRows, Battles, battle_rows, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
 
@@ -59,6 +59,7 @@ _ANSWERS = ("answer", "gold", "target", "correct_answer", "answer_key", "gt")
 _RESPONSES = ("response", "model_answer", "choice", "chosen", "pred", "output")
 _LETTER = re.compile(r"[A-Za-z]")
 _MOST_MODELS = 50
+_PROMPT = re.compile(r"(question|prompt|instruction|task|item)(_?(id|uid|hash|text))?")
 _TRUTH = {"label", "correct", "score"}
 _LEAST_ROWS = 5  # of a list in a document; shorter ones are settings or totals
 
@@ -211,6 +212,54 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
         rows = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
     columns = {name: Cells(rows.column(name), source.raw_text) for name in rows.column_names}
     return _Table(source, data, rows, columns, dict(mapping), inside)
+
+
+@final
+@dataclass(frozen=True)
+class BattleTable:
+    """A table of battles: these, the column that tells the prompt (None where none does), and its Arrow rows."""
+
+    rows: BattleRows
+    key: str | None
+    table: Any
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        names: list[str] = self.table.column_names
+        return names
+
+    def cells(self, column: str) -> list[Any]:
+        """A column as texts, "" where a cell is empty."""
+        values = self.table.column(column).to_pylist()
+        return ["" if value is None else str(value) for value in values]
+
+
+def battle_table(data: Any, mapping: Mapping[str, str]) -> BattleTable | None:
+    """The battles in a file, or in a frame, dict or record; None where it holds none. `InputError` for a file that is
+    no table. Verdicts on one prompt depend on each other: a column that is named as the id of a question, or as its
+    text, and whose values repeat tells it, else the one of ids.
+    """
+    if isinstance(data, str):
+        unread = InputError("battles", got="no table", file=data, remedy="give a table of them")
+        table = _open_table(data, mapping, unread)
+    else:
+        source = opened_raw(data, mapping)
+        if not hasattr(source, "layout"):
+            return None
+        rows = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
+        columns = {name: Cells(rows.column(name), source.raw_text) for name in rows.column_names}
+        table = _Table(source, data, rows, columns, dict(mapping))
+    found = battle_rows(table.rows, table.columns)
+    if found is None:
+        return None
+    prompts = [
+        name
+        for name, cells in table.columns.items()
+        if _PROMPT.fullmatch(bare_name(name)) and cells.distinct < cells.known
+    ]
+    key = next(iter([*prompts, *_take_id(table)]), None)
+    return BattleTable(found, key, table.rows)
 
 
 def _json_table(path: str) -> tuple[Any, str]:
@@ -381,7 +430,16 @@ def _content_of_battles(path: str, table: _Table, battles: Battles, keys: Sequen
     )
     taken = {**dict.fromkeys(keys, "id"), **battles.taken}
     record = next(iter(battles.parts.values()))
-    return Content(record, table.columns, taken, about, parts=battles.parts, of_models=True)
+    strongest = Question("Which is the strongest?", f"oodometer rank {shlex.quote(path)}")
+    return Content(
+        record,
+        table.columns,
+        taken,
+        about,
+        parts=battles.parts,
+        of_models=True,
+        questions=[strongest],
+    )
 
 
 def _score_words(table: _Table) -> tuple[list[str], list[str]]:
