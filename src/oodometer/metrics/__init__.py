@@ -6,6 +6,7 @@ from __future__ import annotations
 # isort: off
 from .base import CLASSES, CONFIDENCE, VERDICT, Measure, Metric, confidence_and_verdict
 from .accuracy import Accuracy, accuracy
+from .abstention import AnsweredAccuracy, AnsweredShare, tells_answered
 from .mean_score import MacroMean, MeanScore
 from .reliability import PassAtK, PassHatK, MajAtK
 from .confusion import ConfusionTable, confusion_matrix
@@ -65,6 +66,8 @@ __all__ = [
     "Accuracy",
     "AccuracyCoverageArea",
     "AccuracyCoverageCurve",
+    "AnsweredAccuracy",
+    "AnsweredShare",
     "AveragePrecision",
     "BalancedAccuracy",
     "Brier",
@@ -143,6 +146,7 @@ __all__ = [
     "risk_at_coverage",
     "roc_auc",
     "smooth_calibration_error",
+    "tells_answered",
     "top_k_accuracy",
     "with_payoff",
 ]

@@ -28,6 +28,7 @@ from ..inference.clusters import (
 from ..intervals import clopper_pearson
 from ..kernels.top import mix
 from ..metrics import Accuracy, Confidences, Metric
+from ..metrics.abstention import Abstention
 from ..metrics.confusion import Confusion
 from ..metrics.mean_score import failed_grades, on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
@@ -208,6 +209,8 @@ _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
 _SLICED = (
     "accuracy",
+    "answered",
+    "accuracy_answered",
     "f1",
     "precision",
     "recall",
@@ -637,7 +640,8 @@ def _finished(
                 metric, result if change is None else change(metric, result)
             )
         except FAILURES as error:
-            silent = isinstance(metric, (Confidences, Reliability)) or metric.name == "macro_mean"
+            seldom = (Abstention, Confidences, Reliability)
+            silent = isinstance(metric, seldom) or metric.name == "macro_mean"
             if (
                 plan.asked or not silent
             ):  # several confidences, tasks or answers to a question are seldom there

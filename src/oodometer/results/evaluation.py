@@ -29,6 +29,8 @@ from .view import (
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
     "accuracy",
+    "answered",
+    "accuracy_answered",
     "mean_score",
     "macro_mean",
     "balanced_accuracy",
@@ -492,6 +494,7 @@ def _sentences(result: Plain, numbers: Plain) -> list[str]:
     rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {result.get('name') or 'this table'}"
     unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
+    lines += _answered_sentence(numbers)
     lines += _mean_sentences(numbers.get("mean_score") or {})
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
@@ -499,6 +502,16 @@ def _sentences(result: Plain, numbers: Plain) -> list[str]:
     lines += [f"Positive class: {name}" for name in positive if name is not None][:1]
     lines += _confidence_to_take(result.get("confidences"))
     return lines + [_operating_point(at) for at in result.get("operating_points") or ()]
+
+
+def _answered_sentence(numbers: Plain) -> list[str]:
+    """Which share was answered, and how many of the answers are right."""
+    if not {"answered", "accuracy_answered"} <= numbers.keys():
+        return []
+    share, right = (with_ends(numbers[name]) for name in ("answered", "accuracy_answered"))
+    return [
+        f"{share} were answered, and {right} of these answers are right; the others count as wrong"
+    ]
 
 
 def _mean_sentences(mean: Plain) -> list[str]:
