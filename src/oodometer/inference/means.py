@@ -145,7 +145,7 @@ def bounded_mean(
 
     >>> mean = bounded_mean(np.array([0.2, 1.0, 0.5, 0.9, 1.0, 0.7] * 4))
     >>> round(mean.value, 3), round(mean.lower, 2), round(mean.upper, 2), [round(end, 2) for end in mean.t]
-    (0.717, 0.55, 0.85, [0.59, 0.84])
+    (0.717, 0.55, 0.84, [0.59, 0.84])
     >>> round(bounded_mean(np.array([1.0, 0.0] * 10)).lower, 3)
     0.272
     """

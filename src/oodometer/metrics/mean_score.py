@@ -75,7 +75,7 @@ class MeanScore(_OnScale[ScoreSums]):
 
     >>> graded = MeanScore(scale=(1, 5)).compute(Predictions.from_arrays(score=[3, 5, 4, None, 2, 3]))
     >>> round(graded.value, 2), round(graded.lower, 2), round(graded.upper, 2), graded.kind
-    (3.4, 1.77, 4.77, 'exact')
+    (3.4, 1.62, 4.59, 'exact')
     """
 
     name = "mean_score"
