@@ -20,7 +20,7 @@ import scipy.stats
 
 from benchmarks import kit
 from oodometer.inference.amounts import amount_mean, amount_quantile
-from oodometer.inference.means import bounded_mean
+from oodometer.inference.means import share_mean
 from oodometer.inference.paired import Paired
 from oodometer.inference.reliability import Answers, pass_at_k, pass_hat_k
 
@@ -98,7 +98,7 @@ def curves(draws: int) -> Iterator[kit.Result]:
                     chance = rng.beta(*law, questions)
                     first = curve(given(chance, repeats, rng))
                     second = curve(given(np.minimum(chance + 0.1, 1), repeats, rng))
-                    mean = bounded_mean(first, LEVEL)
+                    mean = share_mean(first, LEVEL)
                     made = Paired(np.stack([first, second])).difference(1, 0, LEVEL)
                     sides["ours"].append((mean.lower, mean.upper))
                     sides["t"].append(student(first))

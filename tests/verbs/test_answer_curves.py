@@ -12,7 +12,7 @@ import pytest
 from oodometer import evaluate
 from oodometer.cli.main import main
 from oodometer.errors import InputError, UsageError
-from oodometer.inference.means import bounded_mean
+from oodometer.inference.means import share_mean
 
 RNG = np.random.default_rng(11)
 QUESTIONS, REPEATS = 30, 6
@@ -28,7 +28,7 @@ def test_curves_are_asked_for_as_the_field_writes_them() -> None:
     assert (curve["k"], [row["k"] for row in curve["by_k"]]) == (4, [1, 4])
     passed = RIGHT.sum(axis=1)
     by_hand = passed * (passed - 1) * (passed - 2) * (passed - 3) / (6 * 5 * 4 * 3)
-    mean = bounded_mean(by_hand)
+    mean = share_mean(by_hand)
     assert (curve["value"], curve["lower"]) == pytest.approx((by_hand.mean(), mean.lower))
     assert curve["by_k"][0]["value"] == pytest.approx(RIGHT.mean())
     with pytest.raises(InputError, match="needs 7 answers to every question; one has 6"):

@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..classes import NO_ANSWER
 from ..errors import NotApplicable, UsageError
 from ..inference.clusters import Clusters, cluster_keys
-from ..inference.means import bounded_mean
+from ..inference.means import share_mean
 from ..inference.reliability import Answers, pass_at_k, pass_hat_k
 from ..predictions import Predictions
 from ..registry import register
@@ -25,7 +25,7 @@ _MOST_SHOWN = 64  # answers, up to which k = 1, 2, 4, ... are shown unasked
 class Reliability(Metric[S, Measure]):
     """What the curves share: ``k``, one number or several, of which the first is the value; ``by_k`` has all of them,
     and where no more than one was asked for 1, 2, 4, ... up to the fewest answers, too. Questions are independent, and
-    told by `id`: the interval is that of `bounded_mean` over them.
+    told by `id`: the interval is that of `share_mean` over them.
     """
 
     needs = (*VERDICT, ("score",))
@@ -60,14 +60,14 @@ class Reliability(Metric[S, Measure]):
             None if "id" in record.columns else "needs a column `id` of questions"
         )
 
-    def _measure(self, repeats: Array, level: float, seed: int, values: Any) -> Measure:
+    def _measure(self, repeats: Array, level: float, values: Any) -> Measure:
         """The mean over questions of ``values(k)`` (question,), for each k."""
         fewest, shown, by_k = int(repeats.min()), set(self.ks), []
         if max(self.ks) > fewest:
             raise NotApplicable(f"needs {max(self.ks)} answers to every question; one has {fewest}")
         if len(shown) == 1:
             shown |= {2**i for i in range(min(fewest, _MOST_SHOWN).bit_length())}
-        means = {k: bounded_mean(values(k), level, seed=seed) for k in sorted(shown)}
+        means = {k: share_mean(values(k), level) for k in sorted(shown)}
         for k, mean in means.items():
             ends = {"value": mean.value, "lower": mean.lower, "upper": mean.upper}
             by_k.append({"k": k, **ends, "kind": mean.kind})
@@ -102,16 +102,14 @@ class _OfVerdicts(Reliability[Clusters]):
                 "needs answers that are right or wrong to questions whose `id` repeats"
             )
         repeats, passed = state.sums[:2]
-        return self._measure(
-            repeats, level, seed, lambda k: type(self).by_question(repeats, passed, k)
-        )
+        return self._measure(repeats, level, lambda k: type(self).by_question(repeats, passed, k))
 
 
 @register("metric")
 class PassAtK(_OfVerdicts):
     """pass@k, the chance that one of k answers to a question is right, mean over questions of 1 - C(n - c, k) / C(n, k)
     for c right ones of n, without bias; ``pass@8`` or ``pass_at_k:8`` asks for k = 8, and ``by_k`` has 1, 2, 4, ... up
-    to the fewest answers. Only where `id` repeats. Questions are independent: their interval is that of `bounded_mean`.
+    to the fewest answers. Only where `id` repeats. Questions are independent: their interval is that of `share_mean`.
 
     Source: Chen et al. (2021).
 
@@ -174,7 +172,7 @@ class MajAtK(Reliability[Answers]):
         repeats = state.repeats
         if repeats.max() < 2:
             raise NotApplicable("needs answers to questions whose `id` repeats")
-        return self._measure(repeats, level, seed, state.maj_at_k)
+        return self._measure(repeats, level, state.maj_at_k)
 
 
 def answer_counts(questions: Array, answers: Array, correct: Array, first_row: int = 0) -> Answers:

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..inference.bradley_terry import LEAST_CLUSTERS, Strengths, bradley_terry, connected
 from ..inference.clusters import cluster_keys
-from ..inference.means import bounded_mean
+from ..inference.means import share_mean
 from ..inference.paired import holm, runs_together
 from ..results import Interval
 from ..results.preferences import ELO, Covariate, Preferences, Standing, StrengthGap
@@ -207,7 +207,7 @@ class _Sides(NamedTuple):
         held = (self.first == model) | (self.second == model)
         won = np.where(self.first == model, self.won, 1 - self.won)[held]
         keys = next(iter(self.codes.values()))[held]
-        mean = bounded_mean(won, level, keys=keys if len(np.unique(keys)) < len(keys) else None)
+        mean = share_mean(won, level, keys if len(np.unique(keys)) < len(keys) else None)
         return len(won), Interval(mean.value, mean.lower, mean.upper, level, mean.kind)
 
 
