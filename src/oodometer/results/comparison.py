@@ -105,6 +105,8 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     gate : whether the second model fell by more than the drop that was named, or None.
     beside : the same difference in further curves, and in what answers take (``share`` False, in units of the column),
         with p-values corrected for their number (Holm); empty without.
+    every_pair : of three models or more on the same rows the difference of every two, ``b`` - ``a``, b the better one
+        here, with intervals and p-values that hold together for all pairs (of the largest t over them); else empty.
     """
 
     models: tuple[ModelRecord, ...]
@@ -124,10 +126,11 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     groups: tuple[list[str], ...] = ()
     gate: Gate | None = None
     beside: tuple[Json, ...] = ()
+    every_pair: tuple[Json, ...] = ()
     _command, _spread = "compare", frozenset({"orders"})
     _first = (
         "argv level seed settings paired models orders disagreements "
-        "pairs difference gate tasks beside to_best groups findings"
+        "pairs difference gate tasks beside to_best groups every_pair findings"
     )
     _untold, _noun, _entries = frozenset({"rankings"}), "model", ("models", "name")
 
@@ -180,6 +183,7 @@ def comparison_view(result: Plain) -> View:
             *_best_grid(result, gap),
             *_beside_grid(result, gap),
             *_tasks_grid(result, gap),
+            *_every_pair_grid(result, gap),
             *_targets_grid(result),
             *_domain_grid(result, "in_domain"),
             *_domain_grid(result, "out_of_domain"),
@@ -340,6 +344,9 @@ def _apart(result: Plain) -> list[str]:
     if not groups:
         return []
     first = groups[0]
+    if len(groups) == 1 and len(first) > 2:
+        pairs = len(first) * (len(first) - 1) // 2
+        return [f"No two of these {len(first)} models can be told apart, all {pairs} pairs counted"]
     if len(first) == 1:
         return [f"The best is {first[0]}, ahead of all others"]
     by: dict[str, list[str]] = {}  # whom a model is behind of the first ones -> such models
@@ -384,7 +391,8 @@ def _tasks_grid(result: Plain, gap: Plain) -> list[Grid]:
     if sure:
         note = f"Decided over all tasks together (Holm): {listed(sure)}"
     few = [*range(_MOST_TASKS), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
-    return [Grid("by task", heads, rows, noun="task", few=few, notes=(note,))]
+    average = "The difference on top is by question, each row alike; the mean of tasks is by task"
+    return [Grid("by task", heads, rows, noun="task", few=few, notes=(note, average))]
 
 
 def _beside_grid(result: Plain, gap: Plain) -> list[Grid]:
@@ -415,9 +423,25 @@ def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
         ends = (row["difference"][name] for name in ("value", "lower", "upper"))
         cells = [*_difference_cells(ends, share), p_text(row["p_adjusted"]), listed(row["behind"])]
         rows.append([row["model"], values[row["model"]], *cells])
-    title = f"difference to {best}, the best ({level} intervals that hold together for all pairs of models)"
+    count = len(every) + 1
+    pairs = f"all {count * (count - 1) // 2} pairs of models, by the largest |t|"
+    title = f"difference to {best}, the best ({level} intervals that hold together for {pairs})"
     heads = ["model", _measure(gap), f"- {best}", "lower", "upper", "p", "behind"]
     return [Grid.used(title, heads, [[best, values[best], *[""] * 5], *rows], {6}, noun="")]
+
+
+def _every_pair_grid(result: Plain, gap: Plain) -> list[Grid]:
+    """The difference of every two of several models, the surest first."""
+    share, rows = _in_shares(gap), []
+    for pair in sorted(result.get("every_pair") or (), key=lambda pair: pair["p_adjusted"]):
+        ends = [pair["difference"][end] for end in ("value", "lower", "upper")]
+        sure = [p_text(pair["p_value"]), p_text(pair["p_adjusted"])]
+        rows.append([pair["b"], pair["a"], *_difference_cells(ends, share), *sure])
+    heads = ["better", "than", "difference", "lower", "upper", "p", "p of all"]
+    title = (
+        "every two models (intervals and p of all hold together, by the largest |t| over all pairs)"
+    )
+    return [Grid(title, heads, rows, noun="pair", detail=True)] if rows else []
 
 
 def required(result: Plain) -> tuple[float, list[float]]:

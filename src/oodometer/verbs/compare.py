@@ -200,7 +200,7 @@ def _compared(
         on_target, paired["target"] = paired_on_target(domains[0], targets, curves, options)
         rankings["target"] = rankings_on_target(titles, curves)
     level, gap = options.level, difference_of(domains[0], options.level)
-    best, groups = to_best(domains[0], level)
+    best, groups, every = to_best(domains[0], level)
     findings = [finding for domain in domains for finding in findings_of(domain)]
     return Comparison(
         models=tuple(records),
@@ -213,6 +213,7 @@ def _compared(
         gate=gate_of_drop(domains[0], gap, options),
         to_best=tuple(best),
         groups=tuple(groups),
+        every_pair=tuple(every),
         rankings=rankings,
         disagreements=tuple(row for domain in domains for row in disagreements(domain)),
         pairs=(*(row for domain in domains for row in pairs_of(domain, level)), *on_target),

@@ -221,12 +221,13 @@ def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
     return out
 
 
-def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
-    """Of three models or more on the same rows: each one's difference to the best, with intervals that hold together
-    for all pairs of models, and groups that cannot be told apart, the best first.
+def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]], list[Json]]:
+    """Of three models or more on the same rows: each one's difference to the best, groups that cannot be told apart,
+    the best first, and the difference of every two. Intervals and p-values hold together for all pairs of models: they
+    are those of the largest |t| over the pairs (`Paired.simultaneous`).
     """
     if domain.rows is None or len(domain.models) < 3:
-        return [], []
+        return [], [], []
     values = domain.values(domain.subject)
     order, quantile = np.argsort(-values, kind="stable").tolist(), domain.rows.simultaneous(level)
     gaps = {pair: domain.rows.difference(*pair, level, quantile) for pair in combinations(order, 2)}
@@ -246,7 +247,17 @@ def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
         )
     told = {pair for pair, gap in gaps.items() if gap.lower > 0}
     groups = [[domain.models[i] for i in run] for run in runs_together(order, told)]
-    return out, groups
+    every: list[Json] = [
+        {
+            "a": domain.models[j],
+            "b": domain.models[i],
+            "difference": Interval(gap.value, gap.lower, gap.upper, level, "asymptotic").to_dict(),
+            "p_value": gap.p_value,
+            "p_adjusted": domain.rows.adjusted(i, j),
+        }
+        for (i, j), gap in gaps.items()
+    ]
+    return out, groups, every
 
 
 def disagreements(domain: Domain) -> list[Json]:
