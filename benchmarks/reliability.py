@@ -2,11 +2,11 @@
 
 python -m benchmarks.reliability [--draws N]
 
-Questions whose chance of a right answer is drawn from three laws, n answers each (16 for a majority), a wrong one being
-one of four; the truth is that of all such questions. pass@4, pass^4 and maj@4 of one system, and the difference of two
+Questions whose chance of a right answer is drawn from three laws, 4 to 16 answers each, a wrong one being one of
+four; the truth is that of all such questions. pass@4, pass^4 and maj@4 of one system, and the difference of two
 systems on the same questions, one of which is better by chance on each question. Amounts are log-normal, 0.5 or 1 wide,
 alone or eight to a question, half of whose spread is the question's. Student's t interval of the same numbers stands
-beside ours.
+beside ours, that of independent values.
 """
 
 from __future__ import annotations

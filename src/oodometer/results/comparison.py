@@ -620,9 +620,13 @@ def _domain_grid(result: Plain, domain: str) -> list[Grid]:
                 bold.add((i, j))
     title = f"{_PLACES[domain]}, value (rank){_how_compared(result, domain)}"
     main = range(1 + min(_MAIN, len(names)))
-    k = inside(result, "difference", "k")
-    heads = [f"{CURVES[name]}{k}" if name in CURVES else name for name in names]
-    return [Grid(title, ["model", *heads], rows, main=main, bold=frozenset(bold))]
+    heads = ["model", *_metric_heads(names, inside(result, "difference", "k"))]
+    return [Grid(title, heads, rows, main=main, bold=frozenset(bold))]
+
+
+def _metric_heads(names: Sequence[str], k: Any) -> list[str]:
+    """Metrics as heads of columns, curves at their k."""
+    return [f"{CURVES[name]}{k}" if name in CURVES else name for name in names]
 
 
 def _how_compared(result: Plain, domain: str) -> str:

@@ -191,8 +191,7 @@ def evaluation_view(result: Plain) -> View:
     share = name in ("accuracy", "")
     curves, costs = _curves_grid(numbers), _costs_grid(result.get("costs") or ())
     rows = counted(result.get("rows") or 0, "row")
-    title = _called(name).capitalize() if name in ("accuracy", "mean_score") else name
-    title = f"{CURVES[name]}{numbers[name]['k']}" if name in CURVES else title
+    title = _title(name, numbers)
     return View(
         title or "Measured on labelled rows",
         cells_of(numbers[name], share=share)[0] if name else rows,
@@ -215,6 +214,13 @@ def evaluation_view(result: Plain) -> View:
         seed=result.get("seed"),
         cells={"metric": name or None, "rows": result.get("rows")} if name else {},
     )
+
+
+def _title(name: str, numbers: Plain) -> str:
+    """What the number on top is called; "" without one."""
+    if name in CURVES:
+        return _shown(name, numbers[name])
+    return _called(name).capitalize() if name in ("accuracy", "mean_score") else name
 
 
 def _files_view(files: Sequence[Plain]) -> View:
@@ -589,6 +595,16 @@ def _confidences_grid(compared: Plain | None) -> list[Grid]:
     ]
 
 
+def _shown(name: str, item: Plain) -> str:
+    """A metric with what it is read at, or the mean of."""
+    if name in CURVES:
+        return f"{CURVES[name]}{item['k']}"
+    if "average" in item:
+        return f"{name} ({str(item['average']).partition(',')[0]})"
+    at = next((item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), "")
+    return name if at == "" else f"{name} {at:g}"
+
+
 def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
     """A row for each metric but curves; a mean over classes stands there once; at first the main ones."""
     twice = {
@@ -600,16 +616,8 @@ def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
         return []
     rows = []
     for name in names:
-        item, about = numbers[name], ""
-        read_at = next(
-            (item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), None
-        )
-        if "average" in item:
-            about = f" ({str(item['average']).partition(',')[0]})"
-        elif read_at is not None:
-            about = f" {read_at:g}"
-        shown = f"{CURVES[name]}{item['k']}" if name in CURVES else f"{name}{about}"
-        rows.append([shown, *cells_of(item, share=False), str(item.get("kind") or "")])
+        cells = cells_of(numbers[name], share=False)
+        rows.append([_shown(name, numbers[name]), *cells, str(numbers[name].get("kind") or "")])
     few = [i for i, name in enumerate(names) if name in _MAIN] if len(names) > _MANY else []
     disca = f"disca is that of {result.get('rows')} rows: it does not compare with that of another number of rows"
     notes = (disca,) if "disca" in numbers and not few else ()

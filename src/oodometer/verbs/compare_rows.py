@@ -262,17 +262,11 @@ def _of_questions(
         raise _none_in_common(sources, [asked.names for asked in every])
     lacking = [len(asked.names) - len(common) for asked in every]
     if any(lacking):
-        shared = [
-            _rows_of(source, replace(row, ids=asked.of_rows), asked.rows_of(common), KEY, None)
-            for source, row, asked in zip(sources, rows, every, strict=True)
-        ]
+        shared = _of_common(sources, rows, every, common)
         domain, notes = read_domain(name, titles, shared, options, execution)
-        missing = [
-            f"{count:,} of {len(asked.names):,} of {title}"
-            for title, asked, count in zip(titles, every, lacking, strict=True)
-        ]
-        text = f"{len(common):,} questions are in all files; left out: {', '.join(missing)}"
-        return domain, [text, *notes]
+        sizes = [len(asked.names) for asked in every]
+        text = f"{len(common):,} questions are in all files; left out: "
+        return domain, [text + _lacking(titles, sizes, lacking), *notes]
     heads = [row.in_order(asked.first(common)) for row, asked in zip(rows, every, strict=True)]
     codes = [asked.codes(common) for asked in every]
     answers = [(of, present(row.scores), row.named) for row, of in zip(rows, codes, strict=True)]
@@ -295,11 +289,28 @@ def _left_out(titles: Sequence[str], rows: Sequence[Rows], order: Sequence[Array
     used = [len(np.unique(at)) for at in order]
     if sizes == used:
         return ""
-    lacking = [
-        f"{size - count:,} of {size:,} of {title}"
-        for title, size, count in zip(titles, sizes, used, strict=True)
+    lacking = [size - count for size, count in zip(sizes, used, strict=True)]
+    text = f"{len(order[0]):,} rows are in all files; left out: "
+    return text + _lacking(titles, sizes, lacking)
+
+
+def _of_common(
+    sources: Sequence[Source],
+    rows: Sequence[Rows],
+    every: Sequence[Questions],
+    common: Sequence[str],
+) -> list[Source]:
+    """The sources with the rows of some questions alone."""
+    return [
+        _rows_of(source, replace(row, ids=asked.of_rows), asked.rows_of(common), KEY, None)
+        for source, row, asked in zip(sources, rows, every, strict=True)
     ]
-    return f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}"
+
+
+def _lacking(titles: Sequence[str], sizes: Sequence[int], counts: Sequence[int]) -> str:
+    """How many of each model's rows, or questions, are left out."""
+    parts = zip(titles, sizes, counts, strict=True)
+    return ", ".join(f"{count:,} of {size:,} of {title}" for title, size, count in parts)
 
 
 def _side_by_side(
