@@ -31,6 +31,7 @@ from oodometer.results.estimation import Estimation
 from oodometer.results.evaluation import Evaluation, Evaluations, Slice
 from oodometer.results.history import History, Job, PastPart, Seen
 from oodometer.results.prediction import Prediction
+from oodometer.results.preferences import Preferences
 from oodometer.results.ranking import Evidence, FewShotRanking
 from oodometer.results.reading import Reading
 from oodometer.results.values import Record
@@ -48,7 +49,7 @@ COMMANDS: Mapping[str, tuple[type, ...]] = {
     "evaluate": (Evaluation, Evaluations),
     "history": (History,),
     "predict": (Prediction,),
-    "rank": (FewShotRanking,),
+    "rank": (FewShotRanking, Preferences),
     "read": (Reading,),
 }
 """The records that each command writes."""
@@ -178,13 +179,15 @@ OWN: Mapping[type, Own] = {
     Evaluation: Own(
         {
             **_NAMED,
-            **_of_fields("name rows unlabelled level seed warnings slices"),
+            **_of_fields("name rows unlabelled level seed warnings slices costs"),
             "metrics": Mapping[str, Measure],
             "per_class": list[Mapping[str, Any]],
             "skipped": list[Mapping[str, Any]],
         },
         # inside a comparison, which says these once
-        optional=frozenset({"slices", *_NAMED, "unlabelled", "level", "seed", "per_class"}),
+        optional=frozenset(
+            {"slices", "costs", *_NAMED, "unlabelled", "level", "seed", "per_class"}
+        ),
         free=True,  # tables and curves by their names
     ),
     Evidence: Own({"order": list[str], "agreement": float | None}),
@@ -204,6 +207,7 @@ OWN: Mapping[type, Own] = {
     Job: Own({"job": str, **_of_fields("runs parts")}),
     PastPart: Own({field.name: _SEEN[field.name] for field in fields(Seen)}),
     Prediction: _PREDICTION,
+    Preferences: Own({"likeliest": str}),
     Reading: _PREDICTION,
     Slice: Own({"metrics": Mapping[str, Measure]}),
 }

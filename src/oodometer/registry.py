@@ -406,6 +406,10 @@ _ALIASES: dict[str, dict[str, str]] = {
 }
 
 
+# Curves of k answers, as the field writes them: pass@8, pass^4, maj@k, and several, pass^1,4.
+_CURVES = {"pass@": "pass_at_k", "pass^": "pass_hat_k", "maj@": "maj_at_k", "cons@": "maj_at_k"}
+_CURVE = re.compile(r"(pass@|pass\^|maj@|cons@)(k|\d+(?:,\d+)*)")
+
 # What others write for another number than one of ours -> what it is of ours, and which name to give.
 _NOT_OURS: dict[str, dict[str, str]] = {
     "metric": {
@@ -423,6 +427,9 @@ def canonical(kind: str, name: str, known: Iterable[str]) -> str:
     the signs between words do not count; what follows a colon stays.
     """
     known = list(known)
+    if kind == "metric" and (curve := _CURVE.fullmatch(name.lower())):
+        family, k = curve.groups()
+        name = f"{_CURVES[family]}{'' if k == 'k' else f':{k}'}"
     head, colon, argument = name.partition(":")
     if head in known:
         return name

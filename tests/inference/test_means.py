@@ -10,7 +10,13 @@ import pytest
 from scipy import stats
 
 from oodometer.inference.clusters import student_quantile
-from oodometer.inference.means import MOST_ROUNDS, ScoreSums, bounded_mean, mean_of_means, pass_at_k
+from oodometer.inference.means import (
+    MOST_ROUNDS,
+    ScoreSums,
+    bounded_mean,
+    mean_of_means,
+    share_mean,
+)
 from oodometer.intervals import clopper_pearson
 
 
@@ -125,11 +131,28 @@ def test_the_mean_of_tasks_adds_their_errors() -> None:
     assert (lower, upper) == pytest.approx((0.7 - 0.15 / 3, 0.7 + np.sqrt(0.01 + 2 * 0.0025) / 3))
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_pass_at_k_is_the_share_of_draws_that_hold_a_right_one(k: int) -> None:
-    for right in range(6):
-        answers = [1] * right + [0] * (5 - right)
-        draws = list(itertools.combinations(answers, k))
-        assert pass_at_k(np.array([5]), np.array([right]), k)[0] == pytest.approx(
-            np.mean([max(d) for d in draws])
-        )
+def test_a_share_has_two_rows_more_and_copies_count_once() -> None:
+    x = np.random.default_rng(3).beta(2, 1, 60)
+    mean, more = share_mean(x), np.append(x, [0.0, 1.0])
+    half = stats.t.ppf(0.975, 59) * more.std() / np.sqrt(62)
+    assert (mean.lower, mean.upper) == pytest.approx((more.mean() - half, more.mean() + half))
+    assert mean.value == pytest.approx(x.mean())
+    copies = share_mean(np.repeat(x, 5), keys=np.repeat(np.arange(60), 5))
+    assert copies.effect == pytest.approx(5, rel=0.02)
+    assert copies.upper - copies.lower == pytest.approx(mean.upper - mean.lower, rel=0.02)
+    hits = share_mean(np.repeat([1.0, 0.0], [30, 10]))
+    assert (hits.lower, hits.upper) == pytest.approx(clopper_pearson(30, 40, 0.95))
+    certain = share_mean(np.ones(40), keys=np.repeat(np.arange(10), 4))
+    assert certain.upper == 1
+    assert certain.lower < 0.8
+
+
+def test_a_share_holds_where_a_few_questions_are_hard() -> None:
+    rng, held, plain = np.random.default_rng(9), 0, 0
+    for _ in range(400):
+        x = 1 - rng.beta(0.5, 5, 40) * (rng.random(40) < 0.3)
+        mean, truth = share_mean(x), 1 - 0.3 * 0.5 / 5.5
+        held += mean.lower <= truth <= mean.upper
+        half = stats.t.ppf(0.975, 39) * x.std(ddof=1) / np.sqrt(40)
+        plain += abs(x.mean() - truth) <= half
+    assert held >= 376 > plain  # 94 %

@@ -18,7 +18,7 @@ from oodometer.testing import example_record
 EVIL = "<b>&\"'</b>"  # the name of a slice: markup, anywhere that forgot to escape it
 METHODS = ["source", "atc", "cbpe"]
 KINDS = ["estimate", "slices", "metrics", "methods", "evaluate", "evaluations", "diagnose", "audit"]
-KINDS += ["judge audit", "backtest", "compare", "rank", "history"]
+KINDS += ["judge audit", "backtest", "compare", "rank", "battles", "history"]
 KINDS += ["judges", "stress"] if find_spec("oodometer_lab") else []
 """Names of `made`."""
 
@@ -51,6 +51,17 @@ def ranked() -> FewShotRanking:
     few = labelled.slice(0, 60).select(["id", "label"])
     models = {"a": labelled.drop_columns(["label"]), EVIL: table(400, 2, 3.0, labelled=False)}
     return oodometer.rank(models, examples=few)
+
+
+def preferred() -> Any:
+    """60 battles of three models on 20 prompts; the first is the strongest."""
+    rng = np.random.default_rng(0)
+    pairs = [("a", "b"), ("b", EVIL), ("a", EVIL)] * 20
+    winners = [str(rng.choice(["model_a", "model_b", "tie"], p=[0.6, 0.2, 0.2])) for _ in pairs]
+    first, second = zip(*pairs, strict=True)
+    prompts = np.repeat(np.arange(20), 3)
+    columns = {"model_a": first, "model_b": second, "winner": winners, "question_id": prompts}
+    return oodometer.rank(pa.table(columns))
 
 
 def judged() -> Any:
@@ -155,5 +166,6 @@ def made(tables: Any, past: Any) -> dict[str, Any]:
         ),
         "compare": oodometer.compare([reference, table(500, 1, 2.0)], names=["a", EVIL]),
         "rank": ranked(),
+        "battles": preferred(),
         **({"judges": judged(), "stress": stressed()} if find_spec("oodometer_lab") else {}),
     }

@@ -105,6 +105,7 @@ NUMBERS = {  # of a result -> its own number
     "audit": lambda found: found.estimate.interval,
     "judge audit": lambda found: found.estimate.interval,
     "rank": lambda found: found.likeliest.accuracy,
+    "battles": lambda found: found.ranking[0].win_rate,
     "history": lambda found: found["table"].of("chunk")[-1].newest,
     "judges": lambda found: found.estimate,
     "stress": lambda found: found.models[0].curves[0].points[-1].estimate,

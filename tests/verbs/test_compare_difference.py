@@ -259,6 +259,26 @@ def test_several_models_against_the_best() -> None:
     far = next(row for row in found.to_best if row["model"] == "d")["difference"]
     assert far["upper"] - far["lower"] > pair["difference"]["upper"] - pair["difference"]["lower"]
     assert "Cannot be told apart" in str(found)
+    assert len(found.every_pair) == 6
+    for row in found.every_pair:
+        ends = row["difference"]
+        assert ends["value"] >= 0
+        assert (ends["lower"] > 0) == (row["p_adjusted"] < 0.05)
+        apart = not any({row["a"], row["b"]} <= {*group} for group in found.groups)
+        assert apart == (ends["lower"] > 0)
+    assert "every two models" in str(found.view())
+
+
+def test_no_two_of_like_models_are_told_apart() -> None:
+    rng = np.random.default_rng(3)
+    right = rng.random((5, 80)) < 0.5
+    rows = [{"id": np.arange(80), "correct": row, "group": ["sums", "names"] * 40} for row in right]
+    found = compare(rows, names=list("abcde"))
+    assert len(found.groups) == 1
+    text = str(found)
+    assert "No two of these 5 models can be told apart, all 10 pairs counted" in text
+    (by_task,) = (grid for grid in found.view().grids if grid.title == "by task")
+    assert by_task.notes[1].startswith("The difference on top is by question, each row alike")
 
 
 def test_scores_are_compared_by_their_means() -> None:

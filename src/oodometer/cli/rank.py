@@ -25,6 +25,7 @@ class _Rank(RankOptions):
 @command(_Rank, written=("json", "report", "save"))
 def rank(arguments: dict[str, Any], to: Written) -> None:
     """Rank models by a few labels, or none: which one, and how sure."""
+    from oodometer.results.ranking import FewShotRanking
     from oodometer.verbs.rank import check_out, write_suggested
     from oodometer.verbs.rank import rank as run
 
@@ -33,9 +34,10 @@ def rank(arguments: dict[str, Any], to: Written) -> None:
     with output.results(), output.progress_bar("asking the models") as progress:
         result = run(**arguments, argv=output.command_line(), progress=progress)
         visible = to.deliver(result.to_dict(), result)
-        if out is not None:
-            write_suggested(result, out)
+        ranking = result if isinstance(result, FewShotRanking) and out is not None else None
+        if ranking is not None:
+            write_suggested(ranking, str(out))
     if visible:
         output.show(result)
-        if out is not None:
-            output.say(f"Wrote {len(result.suggested):,} rows to label next to {out}")
+        if ranking is not None:
+            output.say(f"Wrote {len(ranking.suggested):,} rows to label next to {out}")

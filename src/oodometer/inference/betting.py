@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 
 import numpy as np
 
@@ -119,13 +120,19 @@ def betting_mean(
     S_g - m N_g, which is fair where a group's size tells nothing of its mean. Source: Waudby-Smith and Ramdas (2024).
 
     >>> [round(end, 2) for end in betting_mean(np.array([0.2, 0.4, 0.5, 0.3] * 10), 0.95)]
-    [0.3, 0.42]
+    [0.28, 0.42]
     """
     value = np.asarray(value, dtype=np.float64)
     rows = np.ones(len(value)) if sizes is None else np.asarray(sizes, dtype=np.float64)
-    order = np.lexsort([rows, value])[np.random.default_rng([seed, 0xBE7]).permutation(len(value))]
+    order = np.lexsort([rows, value])
     scale, zero = rows[order] / rows.max(), np.zeros(len(value))
     unit = (value[order] / rows.max() - low * scale) / (high - low)
+    # the order must be by lot, and the same for the same rows however they come: the lot is drawn by what they hold, as
+    # one lot for all data would always bet on the same ranks first
+    held = np.round(np.stack([unit, scale]), 9) + 0.0
+    lot = int.from_bytes(blake2b(held.tobytes(), digest_size=8).digest(), "little")
+    drawn = np.random.default_rng([seed, 0xBE7, lot]).permutation(len(value))
+    unit, scale = unit[drawn], scale[drawn]
     spread = np.asarray(_GRADED * np.square(scale).mean())
     a, b = betting_interval(Game(unit, zero, scale, scale, zero, spread, _GRADED_PRIOR), level)
     return low + (high - low) * float(a), low + (high - low) * float(b)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -348,3 +348,24 @@ def holm(p_values: Sequence[float]) -> list[float]:
         running_max = max(running_max, min((len(order) - rank) * p_values[k], 1.0))
         out[k] = running_max
     return out
+
+
+def runs_together(order: Sequence[int], told: Container[tuple[int, int]]) -> list[list[int]]:
+    """Runs of an order, the best first, in which no two are told apart, none of them inside another; ``told`` has the
+    pairs (better, worse) that are.
+
+    >>> runs_together([2, 0, 1], {(2, 1)})
+    [[2, 0], [0, 1]]
+    """
+    runs: list[list[int]] = []
+    stop = 0  # of the last run
+    for start in range(len(order)):
+        breaks = (
+            k
+            for k in range(start, len(order))
+            if any((i, order[k]) in told for i in order[start:k])
+        )
+        if (end := next(breaks, len(order))) > stop:
+            runs.append(list(order[start:end]))
+            stop = end
+    return runs

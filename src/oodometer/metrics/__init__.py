@@ -6,7 +6,9 @@ from __future__ import annotations
 # isort: off
 from .base import CLASSES, CONFIDENCE, VERDICT, Measure, Metric, confidence_and_verdict
 from .accuracy import Accuracy, accuracy
-from .mean_score import MacroMean, MeanScore, PassAtK
+from .abstention import AnsweredAccuracy, AnsweredShare, tells_answered
+from .mean_score import MacroMean, MeanScore
+from .reliability import PassAtK, PassHatK, MajAtK
 from .confusion import ConfusionTable, confusion_matrix
 from .confusion import F1, Precision, Recall
 from .one_vs_rest import RocAuc, roc_auc
@@ -64,6 +66,8 @@ __all__ = [
     "Accuracy",
     "AccuracyCoverageArea",
     "AccuracyCoverageCurve",
+    "AnsweredAccuracy",
+    "AnsweredShare",
     "AveragePrecision",
     "BalancedAccuracy",
     "Brier",
@@ -87,6 +91,7 @@ __all__ = [
     "MacroMean",
     "MacroPrecision",
     "MacroRecall",
+    "MajAtK",
     "MatthewsCorrelation",
     "MeanScore",
     "Measure",
@@ -94,6 +99,7 @@ __all__ = [
     "NegativeLogLikelihood",
     "OperatingPoints",
     "PassAtK",
+    "PassHatK",
     "Payoff",
     "PerClass",
     "Precision",
@@ -140,6 +146,7 @@ __all__ = [
     "risk_at_coverage",
     "roc_auc",
     "smooth_calibration_error",
+    "tells_answered",
     "top_k_accuracy",
     "with_payoff",
 ]

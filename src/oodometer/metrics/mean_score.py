@@ -1,4 +1,4 @@
-"""Means of answers: of `score`, over tasks, and pass@k of questions that were answered several times."""
+"""Means of answers: of `score`, and over tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import numpy as np
 
 from ..classes import is_null
 from ..errors import NotApplicable
-from ..inference.clusters import CLUSTER, Clusters, cluster_keys
-from ..inference.means import Mean, ScoreSums, bounded_mean, mean_of_means, pass_at_k
+from ..inference.clusters import CLUSTER
+from ..inference.means import Mean, ScoreSums, mean_of_means
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Kind
-from .accuracy import _AtK
 from .base import VERDICT, Measure, Metric, S, measure
 
 _MOST_TASKS = 100
@@ -76,7 +75,7 @@ class MeanScore(_OnScale[ScoreSums]):
 
     >>> graded = MeanScore(scale=(1, 5)).compute(Predictions.from_arrays(score=[3, 5, 4, None, 2, 3]))
     >>> round(graded.value, 2), round(graded.lower, 2), round(graded.upper, 2), graded.kind
-    (3.4, 1.77, 4.77, 'exact')
+    (3.4, 1.62, 4.59, 'exact')
     """
 
     name = "mean_score"
@@ -185,72 +184,6 @@ class MacroMean(_OnScale[TaskSums]):
         )
         kind = "empirical" if any(row["kind"] == "empirical" for row in rows) else "asymptotic"
         return measure(value, (lower, upper), level, kind, tasks=len(rows), by_task=rows)
-
-
-@register("metric")
-class PassAtK(_AtK[Clusters]):
-    """pass@k, the chance that one of k answers to a question is right, mean over questions of 1 - C(n - c, k) / C(n, k)
-    for c right ones of n, without bias; ``pass_at_k:8`` asks for k = 8, and ``by_k`` has 1, 2, 4, ... up to the fewest
-    answers. Only where `id` repeats. Questions are independent: their interval is that of `bounded_mean`.
-
-    Source: Chen et al. (2021).
-
-    >>> p = Predictions.from_arrays(correct=[1, 0, 0, 1, 1, 0], columns={"id": list("aabbcc")})
-    >>> [(row["k"], round(row["value"], 2)) for row in PassAtK().compute(p).extras["by_k"]]
-    [(1, 0.5), (2, 1.0)]
-    """
-
-    name = "pass_at_k"
-    needs = (*VERDICT, ("score",))
-    example, first = "pass_at_k:8", "pass@1"
-    clustered = True
-    state = "clusters"
-    citation = "chen2021codex"
-
-    def why_not(self, record: Predictions) -> str | None:
-        """Why this record is not enough, or None."""
-        return self.missing(record) or (
-            None if "id" in record.columns else "needs a column `id` of questions"
-        )
-
-    def summarize(self, batch: Predictions) -> Clusters:
-        """Answers and right ones of each question."""
-        labelled = batch.known()
-        return Clusters.of(
-            cluster_keys(labelled.columns["id"], labelled.first_row), labelled.outcomes
-        )
-
-    def _finish(self, state: Clusters, level: float, seed: int) -> Measure:
-        if not state.repeated or (state.sums[1] != state.sums[2]).any():
-            raise NotApplicable(
-                "needs answers that are right or wrong to questions whose `id` repeats"
-            )
-        repeats, passed = state.sums[:2]
-        fewest, by_k = int(repeats.min()), []
-        if self.k > fewest:
-            raise NotApplicable(f"needs {self.k} answers to every question; one has {fewest}")
-        for k in sorted({self.k, *(2**i for i in range(fewest.bit_length()))}):
-            mean = bounded_mean(pass_at_k(repeats, passed, k), level, seed=seed)
-            by_k.append(
-                {
-                    "k": k,
-                    "value": mean.value,
-                    "lower": mean.lower,
-                    "upper": mean.upper,
-                    "kind": mean.kind,
-                }
-            )
-        at_k = next(row for row in by_k if row["k"] == self.k)
-        return measure(
-            at_k["value"],
-            (at_k["lower"], at_k["upper"]),
-            level,
-            at_k["kind"],
-            k=self.k,
-            questions=state.count,
-            fewest_repeats=fewest,
-            by_k=by_k,
-        )
 
 
 def on_scale(metrics: Sequence[Any], scale: tuple[float, float], guessed: bool) -> tuple[Any, ...]:

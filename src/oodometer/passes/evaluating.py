@@ -28,9 +28,11 @@ from ..inference.clusters import (
 from ..intervals import clopper_pearson
 from ..kernels.top import mix
 from ..metrics import Accuracy, Confidences, Metric
+from ..metrics.abstention import Abstention
 from ..metrics.confusion import Confusion
 from ..metrics.mean_score import failed_grades, on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
+from ..metrics.reliability import Reliability
 from ..plain import Json, Plain, Strings
 from ..predictions import FIELDS, Predictions
 from ..registry import (
@@ -213,6 +215,8 @@ _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
 _SLICED = (
     "accuracy",
+    "answered",
+    "accuracy_answered",
     "f1",
     "precision",
     "recall",
@@ -492,7 +496,7 @@ def _why_not(
     """Why a metric says nothing of a source that begins so; None where it does."""
     if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
         raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
-    if metric.name == "pass_at_k" and cluster is not None:
+    if isinstance(metric, Reliability) and cluster is not None:
         return "its questions are told by `id`; leave --cluster out"
     if metric.name == "macro_mean" and cluster == "group":
         return "the values of `group` are clusters, not tasks"
@@ -645,7 +649,8 @@ def _finished(
                 metric, result if change is None else change(metric, result)
             )
         except FAILURES as error:
-            silent = isinstance(metric, Confidences) or metric.name in ("macro_mean", "pass_at_k")
+            seldom = (Abstention, Confidences, Reliability)
+            silent = isinstance(metric, seldom) or metric.name == "macro_mean"
             if (
                 plan.asked or not silent
             ):  # several confidences, tasks or answers to a question are seldom there

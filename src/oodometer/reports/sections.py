@@ -25,6 +25,7 @@ from ..results.evaluation import evaluation_view, votes_grids
 from ..results.history import history_view, job_view
 from ..results.plan import plan_view
 from ..results.prediction import prediction_view
+from ..results.preferences import preferences_view
 from ..results.ranking import ranking_view
 from ..results.values import counted
 from ..results.view import View, interval_of
@@ -809,7 +810,7 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "history": history_view,
     "plan": plan_view,
     "predict": prediction_view,
-    "rank": ranking_view,
+    "rank": lambda result: (preferences_view if "battles" in result else ranking_view)(result),
 }
 """What each result says, from the mapping that JSON holds."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from .diagnosis import ColumnChange, explained_text
-from .evaluation import Evaluation
+from .evaluation import CURVES, Evaluation
 from .gate import Gate, gate_sentence
 from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
 from .view import (
@@ -34,6 +34,7 @@ _LEFT_OUT = ("command", "version", "argv", "level", "seed", "per_class")
 _COLUMNS = (
     "accuracy",
     "mean_score",
+    *CURVES,
     "auc_coverage",
     "disca",
     "coverage_at_risk",
@@ -102,6 +103,10 @@ class Comparison(Shown, Record, Named[ModelRecord]):
         together for all pairs; else empty.
     groups : names of models that cannot be told apart, the best group first; empty where ``to_best`` is.
     gate : whether the second model fell by more than the drop that was named, or None.
+    beside : the same difference in further curves, and in what answers take (``share`` False, in units of the column),
+        with p-values corrected for their number (Holm); empty without.
+    every_pair : of three models or more on the same rows the difference of every two, ``b`` - ``a``, b the better one
+        here, with intervals and p-values that hold together for all pairs (of the largest t over them); else empty.
     """
 
     models: tuple[ModelRecord, ...]
@@ -120,10 +125,12 @@ class Comparison(Shown, Record, Named[ModelRecord]):
     to_best: tuple[Json, ...] = ()
     groups: tuple[list[str], ...] = ()
     gate: Gate | None = None
+    beside: tuple[Json, ...] = ()
+    every_pair: tuple[Json, ...] = ()
     _command, _spread = "compare", frozenset({"orders"})
     _first = (
         "argv level seed settings paired models orders disagreements "
-        "pairs difference gate tasks to_best groups findings"
+        "pairs difference gate tasks beside to_best groups every_pair findings"
     )
     _untold, _noun, _entries = frozenset({"rankings"}), "model", ("models", "name")
 
@@ -174,7 +181,9 @@ def comparison_view(result: Plain) -> View:
         grids=(
             *_pairs_grid(result),  # what was asked for comes first
             *_best_grid(result, gap),
+            *_beside_grid(result, gap),
             *_tasks_grid(result, gap),
+            *_every_pair_grid(result, gap),
             *_targets_grid(result),
             *_domain_grid(result, "in_domain"),
             *_domain_grid(result, "out_of_domain"),
@@ -203,13 +212,19 @@ def _in_shares(gap: Plain) -> bool:
 
 def _measure(gap: Plain) -> str:
     """What the difference is one of."""
+    name = gap.get("metric")
+    if name in CURVES:
+        return f"{CURVES[name]}{gap['k']}"
     return "accuracy" if _in_shares(gap) else "mean score"
 
 
 def _rows_of_both(gap: Plain) -> str:
     """Which rows the two models are compared on."""
     clusters = f" in {gap['clusters']:,} clusters" if gap.get("clusters") else ""
-    return (f"the same {gap['rows']:,} rows" if gap["paired"] else "rows drawn apart") + clusters
+    noun = "questions" if gap.get("metric") in CURVES else "rows"
+    return (
+        f"the same {gap['rows']:,} {noun}" if gap["paired"] else f"{noun} drawn apart"
+    ) + clusters
 
 
 def _findings(result: Plain) -> list[list[str]]:
@@ -308,7 +323,8 @@ def _test(gap: Plain) -> str:
 def _alone(gap: Plain) -> str:
     """On how many rows one of the two alone is right, or is higher."""
     only, verb = ("only ", "is right") if gap.get("metric") == "accuracy" else ("", "is higher")
-    line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], 'row')}"
+    noun = "question" if gap.get("metric") in CURVES else "row"
+    line = f"{only.capitalize()}{gap['b']} {verb} on {counted(gap['b_alone'], noun)}"
     return f"{line}, {only}{gap['a']} on {gap['a_alone']:,}, ties {gap['ties']:,}"
 
 
@@ -316,7 +332,7 @@ def _visible(gap: Plain) -> str:
     """Which difference the rows could show, and how many would show a point."""
     units = gap["clusters"] or gap["rows"]
     rows_needed = float(format(gap["rows_for_point"] * units / gap["rows"], ".2g"))
-    point = "1 point" if gap.get("metric") == "accuracy" else f"one of {gap['point']:.3g}"
+    point = "1 point" if _in_shares(gap) else f"one of {gap['point']:.3g}"
     could = f"could show {amount(gap, gap['smallest_visible'])} (power 0.8)"
     noun = "cluster" if gap["clusters"] else "question"
     return f"{counted(units, noun)} {could}, about {rows_needed:,.0f} show {point}"
@@ -328,6 +344,9 @@ def _apart(result: Plain) -> list[str]:
     if not groups:
         return []
     first = groups[0]
+    if len(groups) == 1 and len(first) > 2:
+        pairs = len(first) * (len(first) - 1) // 2
+        return [f"No two of these {len(first)} models can be told apart, all {pairs} pairs counted"]
     if len(first) == 1:
         return [f"The best is {first[0]}, ahead of all others"]
     by: dict[str, list[str]] = {}  # whom a model is behind of the first ones -> such models
@@ -372,7 +391,23 @@ def _tasks_grid(result: Plain, gap: Plain) -> list[Grid]:
     if sure:
         note = f"Decided over all tasks together (Holm): {listed(sure)}"
     few = [*range(_MOST_TASKS), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
-    return [Grid("by task", heads, rows, noun="task", few=few, notes=(note,))]
+    average = "The difference on top is by question, each row alike; the mean of tasks is by task"
+    return [Grid("by task", heads, rows, noun="task", few=few, notes=(note, average))]
+
+
+def _beside_grid(result: Plain, gap: Plain) -> list[Grid]:
+    """The difference in further curves and in what answers take, each in its own units."""
+    rows = []
+    for item in result.get("beside") or ():
+        means = [item["values"][name] for name in (gap["a"], gap["b"])]
+        ends = [item["difference"][end] for end in ("value", "lower", "upper")]
+        cells = [f"{x:.3g}" for x in means] + [f"{x:+.3g}" for x in ends]
+        if item["share"]:
+            cells = [*(cell(x, "%") for x in means), *_difference_cells(ends, share=True)]
+        rows.append([item["metric"], *cells, p_text(item["p_value"]), p_text(item["p_holm"])])
+    heads = ["beside", gap.get("a", ""), gap.get("b", "")]
+    heads += [f"{gap.get('b')} - {gap.get('a')}", "lower", "upper", "p", "Holm"]
+    return [Grid("on the same rows", heads, rows)] if rows else []
 
 
 def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
@@ -388,9 +423,25 @@ def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
         ends = (row["difference"][name] for name in ("value", "lower", "upper"))
         cells = [*_difference_cells(ends, share), p_text(row["p_adjusted"]), listed(row["behind"])]
         rows.append([row["model"], values[row["model"]], *cells])
-    title = f"difference to {best}, the best ({level} intervals that hold together for all pairs of models)"
+    count = len(every) + 1
+    pairs = f"all {count * (count - 1) // 2} pairs of models, by the largest |t|"
+    title = f"difference to {best}, the best ({level} intervals that hold together for {pairs})"
     heads = ["model", _measure(gap), f"- {best}", "lower", "upper", "p", "behind"]
     return [Grid.used(title, heads, [[best, values[best], *[""] * 5], *rows], {6}, noun="")]
+
+
+def _every_pair_grid(result: Plain, gap: Plain) -> list[Grid]:
+    """The difference of every two of several models, the surest first."""
+    share, rows = _in_shares(gap), []
+    for pair in sorted(result.get("every_pair") or (), key=lambda pair: pair["p_adjusted"]):
+        ends = [pair["difference"][end] for end in ("value", "lower", "upper")]
+        sure = [p_text(pair["p_value"]), p_text(pair["p_adjusted"])]
+        rows.append([pair["b"], pair["a"], *_difference_cells(ends, share), *sure])
+    heads = ["better", "than", "difference", "lower", "upper", "p", "p of all"]
+    title = (
+        "every two models (intervals and p of all hold together, by the largest |t| over all pairs)"
+    )
+    return [Grid(title, heads, rows, noun="pair", detail=True)] if rows else []
 
 
 def required(result: Plain) -> tuple[float, list[float]]:
@@ -569,7 +620,13 @@ def _domain_grid(result: Plain, domain: str) -> list[Grid]:
                 bold.add((i, j))
     title = f"{_PLACES[domain]}, value (rank){_how_compared(result, domain)}"
     main = range(1 + min(_MAIN, len(names)))
-    return [Grid(title, ["model", *names], rows, main=main, bold=frozenset(bold))]
+    heads = ["model", *_metric_heads(names, inside(result, "difference", "k"))]
+    return [Grid(title, heads, rows, main=main, bold=frozenset(bold))]
+
+
+def _metric_heads(names: Sequence[str], k: Any) -> list[str]:
+    """Metrics as heads of columns, curves at their k."""
+    return [f"{CURVES[name]}{k}" if name in CURVES else name for name in names]
 
 
 def _how_compared(result: Plain, domain: str) -> str:

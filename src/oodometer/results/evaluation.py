@@ -29,9 +29,10 @@ from .view import (
 # Metrics that are shown at first, where there are more than so many, and the columns of the table of slices.
 _MAIN = (
     "accuracy",
+    "answered",
+    "accuracy_answered",
     "mean_score",
     "macro_mean",
-    "pass_at_k",
     "balanced_accuracy",
     "precision",
     "recall",
@@ -50,6 +51,10 @@ _MAIN = (
     "top_k_accuracy",
 )
 _MANY = 12
+CURVES = {"pass_at_k": "pass@", "pass_hat_k": "pass^", "maj_at_k": "maj@"}
+"""How the field writes curves of k answers, before k."""
+_AMOUNTS = {"mean": "mean", "median": "median", "p95": "95 % quantile"}
+_MEANS = {"pass@": "one is right", "pass^": "all are right", "maj@": "the most frequent is right"}
 _WORTH_SAYING = 0.02  # of AUROC, by which another confidence orders errors better
 _IN_SLICES = ("accuracy", "mean_score", "f1", "precision", "recall", "roc_auc")
 
@@ -62,6 +67,21 @@ class Slice(Record):
     value: Any
     rows: int
     metrics: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class Cost(Record):
+    """What an answer takes by a column of costs, times or tokens, in the units of the column.
+
+    rows : with a known amount. mean, median, p95 : with intervals, of rows like these; None where the rows are too few
+    to bound a quantile.
+    """
+
+    column: str
+    rows: int
+    mean: Interval
+    median: Interval | None
+    p95: Interval | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +102,7 @@ class Evaluation(Shown, Named[Interval]):
     seed : of what is drawn at random.
     slices : one for each value of the ``by`` column.
     argv : the command line; None of a call from Python.
+    costs : what an answer takes, one for each column of costs, times or tokens.
     """
 
     name: str
@@ -96,6 +117,7 @@ class Evaluation(Shown, Named[Interval]):
     seed: int
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
+    costs: tuple[Cost, ...] = ()
     _entries, _noun, _kind = ("metrics", ""), "metric", "metric"
 
     def frames(self) -> dict[str, Maker]:
@@ -128,6 +150,8 @@ class Evaluation(Shown, Named[Interval]):
             }
         if self.slices:
             out["slices"] = [s.to_dict() for s in self.slices]
+        if self.costs:
+            out["costs"] = [cost.to_dict() for cost in self.costs]
         return out
 
 
@@ -165,8 +189,9 @@ def evaluation_view(result: Plain) -> View:
     }
     name = next((name for name in ("accuracy", "mean_score", *numbers) if name in numbers), "")
     share = name in ("accuracy", "")
+    curves, costs = _curves_grid(numbers), _costs_grid(result.get("costs") or ())
     rows = counted(result.get("rows") or 0, "row")
-    title = _called(name).capitalize() if name in ("accuracy", "mean_score") else name
+    title = _title(name, numbers)
     return View(
         title or "Measured on labelled rows",
         cells_of(numbers[name], share=share)[0] if name else rows,
@@ -175,10 +200,13 @@ def evaluation_view(result: Plain) -> View:
         sentences=tuple(_sentences(result, numbers)),
         details=tuple(_failure_cases(result)),
         grids=(
+            *curves,
+            *(costs if curves else ()),
             *_metrics_grid(result, numbers),
             *_slices_grid(result.get("slices") or ()),
             *_confidences_grid(result.get("confidences")),
-            *_answers_grids(numbers),
+            *(() if curves else costs),
+            *_tasks_grid(numbers),
             *votes_grids(result),
             _skipped_grid(result),
         ),
@@ -186,6 +214,13 @@ def evaluation_view(result: Plain) -> View:
         seed=result.get("seed"),
         cells={"metric": name or None, "rows": result.get("rows")} if name else {},
     )
+
+
+def _title(name: str, numbers: Plain) -> str:
+    """What the number on top is called; "" without one."""
+    if name in CURVES:
+        return _shown(name, numbers[name])
+    return _called(name).capitalize() if name in ("accuracy", "mean_score") else name
 
 
 def _files_view(files: Sequence[Plain]) -> View:
@@ -250,31 +285,50 @@ def _called(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _answers_grids(numbers: Plain) -> list[Grid]:
-    """Each task, whose means the macro mean is of, and pass@k by k."""
-    tables = (
-        ("by_task", "macro_mean", "task", "by task"),
-        ("by_k", "pass_at_k", "k", "pass@k: one of k is right"),
-    )
-    grids = []
-    for key, metric, column, title in tables:
-        items = inside(numbers, metric, key) or []
-        more = ["rows"] if key == "by_task" else []
-        rows = [
-            [
-                str(item[column]),
-                *(f"{item[name]:,}" for name in more),
-                *cells_of(item, share=False),
-                str(item["kind"]),
-            ]
-            for item in items
-        ]
-        grids += (
-            [Grid(title, [column, *more, "mean", "lower", "upper", "kind"], rows)]
-            if len(rows) > 1
-            else []
-        )
-    return grids
+def _tasks_grid(numbers: Plain) -> list[Grid]:
+    """Each task, whose means the macro mean is of."""
+    tasks = [
+        [item["task"], f"{item['rows']:,}", *cells_of(item, share=False), str(item["kind"])]
+        for item in inside(numbers, "macro_mean", "by_task") or []
+    ]
+    columns = ["task", "rows", "mean", "lower", "upper", "kind"]
+    return [Grid("by task", columns, tasks)] if len(tasks) > 1 else []
+
+
+def _curves_grid(numbers: Plain) -> list[Grid]:
+    """The curves of k answers to a question, side by side; none of a single k."""
+    curves = {short: inside(numbers, name, "by_k") or [] for name, short in CURVES.items()}
+    several = {short: {row["k"]: row for row in rows} for short, rows in curves.items() if rows}
+    shown = sorted({k for rows in several.values() for k in rows})
+    if len(shown) < 2:
+        return []
+    lines = [
+        [str(k), *(cell for rows in several.values() for cell in _curve_cells(rows.get(k)))]
+        for k in shown
+    ]
+    heads = [head for short in several for head in (f"{short}k", "lower", "upper")]
+    title = "of k answers to a question"
+    said = ", ".join(f"{short}k: {_MEANS[short]}" for short in several)
+    return [Grid(title, ["k", *heads], lines, notes=(said,))]
+
+
+def _costs_grid(costs: Sequence[Plain]) -> list[Grid]:
+    """What an answer takes by each column: mean, median and 95 % quantile with their ends; of many the means first."""
+    rows = []
+    for cost in costs:
+        for name, called in _AMOUNTS.items():
+            if cost[name] is not None:
+                numbers = (f"{cost[name][end]:.3g}" for end in ("value", "lower", "upper"))
+                rows.append([cost["column"], called, *numbers])
+    few = [i for i, row in enumerate(rows) if row[1] == "mean"] if len(costs) > 1 else None
+    heads = ["column", "of", "value", "lower", "upper"]
+    title = "what an answer takes"
+    return [Grid(title, heads, rows, noun="amount", few=few)] if rows else []
+
+
+def _curve_cells(item: Plain | None) -> list[str]:
+    """A point of a curve with its ends; dashes where the curve has none at this k."""
+    return ["-"] * 3 if item is None else cells_of(item, share=False)
 
 
 _RULES = {
@@ -446,6 +500,7 @@ def _sentences(result: Plain, numbers: Plain) -> list[str]:
     rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {result.get('name') or 'this table'}"
     unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
+    lines += _answered_sentence(numbers)
     lines += _mean_sentences(numbers.get("mean_score") or {})
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
@@ -453,6 +508,16 @@ def _sentences(result: Plain, numbers: Plain) -> list[str]:
     lines += [f"Positive class: {name}" for name in positive if name is not None][:1]
     lines += _confidence_to_take(result.get("confidences"))
     return lines + [_operating_point(at) for at in result.get("operating_points") or ()]
+
+
+def _answered_sentence(numbers: Plain) -> list[str]:
+    """Which share was answered, and how many of the answers are right."""
+    if not {"answered", "accuracy_answered"} <= numbers.keys():
+        return []
+    share, right = (with_ends(numbers[name]) for name in ("answered", "accuracy_answered"))
+    return [
+        f"{share} were answered, and {right} of these answers are right; the others count as wrong"
+    ]
 
 
 def _mean_sentences(mean: Plain) -> list[str]:
@@ -530,23 +595,29 @@ def _confidences_grid(compared: Plain | None) -> list[Grid]:
     ]
 
 
+def _shown(name: str, item: Plain) -> str:
+    """A metric with what it is read at, or the mean of."""
+    if name in CURVES:
+        return f"{CURVES[name]}{item['k']}"
+    if "average" in item:
+        return f"{name} ({str(item['average']).partition(',')[0]})"
+    at = next((item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), "")
+    return name if at == "" else f"{name} {at:g}"
+
+
 def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
-    """A row for each metric; a mean over classes stands there once; at first the main ones."""
+    """A row for each metric but curves; a mean over classes stands there once; at first the main ones."""
     twice = {
         f"macro_{name}" for name, number in numbers.items() if number.get("average") == "macro"
     }
-    names = [name for name in numbers if name not in twice]
+    curves = {name for name in CURVES if len(inside(numbers, name, "by_k") or ()) > 1}
+    names = [name for name in numbers if name not in twice | curves]
+    if curves and len(names) < 2:  # which stands above
+        return []
     rows = []
     for name in names:
-        item, about = numbers[name], ""
-        read_at = next(
-            (item[key] for key in ("risk", "coverage") if key in item and name.endswith(key)), None
-        )
-        if "average" in item:
-            about = f" ({str(item['average']).partition(',')[0]})"
-        elif read_at is not None:
-            about = f" {read_at:g}"
-        rows.append([f"{name}{about}", *cells_of(item, share=False), str(item.get("kind") or "")])
+        cells = cells_of(numbers[name], share=False)
+        rows.append([_shown(name, numbers[name]), *cells, str(numbers[name].get("kind") or "")])
     few = [i for i, name in enumerate(names) if name in _MAIN] if len(names) > _MANY else []
     disca = f"disca is that of {result.get('rows')} rows: it does not compare with that of another number of rows"
     notes = (disca,) if "disca" in numbers and not few else ()

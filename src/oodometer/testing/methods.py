@@ -387,11 +387,14 @@ def check_metric(factory: Callable[..., Any]) -> None:
     example = (
         example_record if of_classes else example_candidates
     )  # some metrics are of candidates alone
-    if metric.why_not(example(50)) is not None:  # or of questions that were asked several times
+    if (
+        metric.why_not(example(50)) is not None
+    ):  # or of questions asked several times, or not answered
 
         def example(*args: Any, **how: Any) -> Predictions:
             repeated = example_record(*args, **how)
-            return replace(repeated, columns={"id": np.arange(len(repeated)) // 4})
+            rows = np.arange(len(repeated))
+            return replace(repeated, columns={"id": rows // 4, "answered": rows % 3 > 0})
 
     record = example(500, seed=1, difficulty=1.5)
     before = _snapshot(record)
@@ -435,6 +438,7 @@ _BLIND_TO_DIFFICULTY = (
     "smece",
     "ks_calibration_error",
     "disca",
+    "answered",  # which rows of it have an answer is the same, too
 )
 
 

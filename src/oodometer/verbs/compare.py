@@ -27,6 +27,7 @@ from ..results.comparison import Comparison, ModelRecord
 from ..results.diagnosis import ColumnChange
 from ..store import Source
 from ..vectors import index_key
+from .compare_beside import beside_rows
 from .compare_differences import (
     difference_of,
     disagreements,
@@ -217,7 +218,7 @@ def _compared(
         on_target, paired["target"] = paired_on_target(domains[0], targets, curves, options)
         rankings["target"] = rankings_on_target(titles, curves)
     level, gap = options.level, difference_of(domains[0], options.level)
-    best, groups = to_best(domains[0], level)
+    best, groups, every = to_best(domains[0], level)
     findings = [finding for domain in domains for finding in findings_of(domain)]
     return Comparison(
         models=tuple(records),
@@ -230,10 +231,12 @@ def _compared(
         gate=gate_of_drop(domains[0], gap, options),
         to_best=tuple(best),
         groups=tuple(groups),
+        every_pair=tuple(every),
         rankings=rankings,
         disagreements=tuple(row for domain in domains for row in disagreements(domain)),
         pairs=(*(row for domain in domains for row in pairs_of(domain, level)), *on_target),
         tasks=tuple(tasks_of(domains[0], gap, level)),
+        beside=tuple(beside_rows(domains[0].beside, domains[0].models, gap["a"], gap["b"], level)),
         findings=(*findings, *findings_on_targets(titles, curves, on_target)),
     )
 
@@ -253,7 +256,7 @@ def _rankings_of_records(
 def _said_of_sizes(domain: Domain) -> list[str]:
     """A warning where the models have different numbers of rows."""
     sizes = [evaluation.rows for evaluation in domain.evaluations]
-    if len(set(sizes)) == 1:
+    if len(set(sizes)) == 1 or not domain.has("disca"):
         return []
     return [
         f"{domain.name.replace('_', ' ')}: the models have {min(sizes):,} to {max(sizes):,} rows, and DiSCA (DiDMA "

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..inference.gate import anytime_difference, gate_of
-from ..inference.paired import holm
+from ..inference.paired import holm, runs_together
 from ..metrics.resampling import interval_of
 from ..metrics.risk_coverage import REPLICATED
 from ..plain import Json, Plain
@@ -72,7 +72,7 @@ def ranked(
 def rankings_of(domain: Domain) -> dict[str, list[Json]]:
     """Rows of each ranking, with the shares of replicates in which a model is best, and has the same rank."""
     out = {}
-    for name in filter(domain.has, RANKED):
+    for name in filter(domain.has, dict.fromkeys((*RANKED, domain.subject))):
         sign, draws = domain.better(name), domain.draws.get(name)
         best = same = None
         if draws is not None:
@@ -223,12 +223,13 @@ def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
     return out
 
 
-def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
-    """Of three models or more on the same rows: each one's difference to the best, with intervals that hold together
-    for all pairs of models, and groups that cannot be told apart, the best first.
+def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]], list[Json]]:
+    """Of three models or more on the same rows: each one's difference to the best, groups that cannot be told apart,
+    the best first, and the difference of every two. Intervals and p-values hold together for all pairs of models: they
+    are those of the largest |t| over the pairs (`Paired.simultaneous`).
     """
     if domain.rows is None or len(domain.models) < 3:
-        return [], []
+        return [], [], []
     values = domain.values(domain.subject)
     order, quantile = np.argsort(-values, kind="stable").tolist(), domain.rows.simultaneous(level)
     gaps = {pair: domain.rows.difference(*pair, level, quantile) for pair in combinations(order, 2)}
@@ -246,18 +247,19 @@ def to_best(domain: Domain, level: float) -> tuple[list[Json], list[list[str]]]:
                 "behind": behind,
             }
         )
-    groups: list[list[str]] = []
-    stop = 0  # of the last run of the order in which no two are told apart
-    for start in range(len(order)):
-        breaks = (
-            k
-            for k in range(start, len(order))
-            if any(gaps[i, order[k]].lower > 0 for i in order[start:k])
-        )
-        if (end := next(breaks, len(order))) > stop:
-            groups.append([domain.models[i] for i in order[start:end]])
-            stop = end
-    return out, groups
+    told = {pair for pair, gap in gaps.items() if gap.lower > 0}
+    groups = [[domain.models[i] for i in run] for run in runs_together(order, told)]
+    every: list[Json] = [
+        {
+            "a": domain.models[j],
+            "b": domain.models[i],
+            "difference": Interval(gap.value, gap.lower, gap.upper, level, "asymptotic").to_dict(),
+            "p_value": gap.p_value,
+            "p_adjusted": domain.rows.adjusted(i, j),
+        }
+        for (i, j), gap in gaps.items()
+    ]
+    return out, groups, every
 
 
 def disagreements(domain: Domain) -> list[Json]:

@@ -7,8 +7,9 @@ from typing import Any
 from ..errors import UsageError
 from ..metrics import Metric, computation_score, ordered_by
 from ..metrics.disca import check_options, check_weights
+from ..metrics.reliability import SHORT
 from ..plain import Json
-from ..registry import create
+from ..registry import create, named
 from .opening import listed
 from .options import CompareOptions
 
@@ -26,6 +27,20 @@ class CompareJob(CompareOptions):
         check_weights("p and q", self.didma_weights)
         check_weights("u and v", self.nidma_weights)
         self.computation_scores()
+        self.curves()
+
+    def curves(self) -> list[tuple[str, int]]:
+        """The curves of k answers to a question that are compared, each with its k; `UsageError` for other metrics."""
+        out: dict[tuple[str, int], None] = {}
+        for text in self.metrics:
+            name = named("metric", text)
+            if name.partition(":")[0] not in SHORT:
+                raise UsageError(
+                    f"--metric {text}: expected pass@4, pass^4 or maj@4 of questions that were answered several times; "
+                    "without it who is right is compared, or the mean of `score`"
+                )
+            out |= {(name.partition(":")[0], k): None for k in create("metric", name).ks}
+        return [*out]
 
     def computation_scores(self) -> list[float] | None:
         """The computation score of each model, of its energy or its number of parameters; None where none is given."""
@@ -69,8 +84,12 @@ class CompareJob(CompareOptions):
         """Options of the metrics that are read off a curve, of the sample or of a replicate."""
         return {**self.disca, "risk": _RISK, "coverage": _COVERAGE}
 
-    def metrics(self) -> list[Metric[Any, Any]]:
+    def evaluated(self) -> list[Metric[Any, Any]]:
         """The metrics of every model, in the order asked for."""
+        if curves := self.curves():
+            several = {name: [k for other, k in curves if other == name] for name in dict(curves)}
+            asked = [create("metric", name, k=ks) for name, ks in several.items()]
+            return [create("metric", "accuracy"), *asked]
         required = tuple(self.require)
         how: dict[str, Json] = {name: {} for name in _PLAIN} | {"disca": self.disca}
         how |= {"coverage_at_risk": {"risk": _RISK}, "risk_at_coverage": {"coverage": _COVERAGE}}

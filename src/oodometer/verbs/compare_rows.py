@@ -21,6 +21,7 @@ from ..inference.paired import Paired
 from ..intervals import normal_quantile
 from ..metrics.mean_score import failed_grades, scale_seen
 from ..metrics.ranks import RankMetric, Ranks
+from ..metrics.reliability import SHORT
 from ..metrics.resampling import RankBins, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from ..notes import file_name
@@ -33,7 +34,9 @@ from ..registry import find
 from ..results.evaluation import Evaluation
 from ..store import Source, as_source
 from ..store.cells import arrow_of
+from .compare_beside import Beside, Questions, costs_beside, curves_beside
 from .compare_job import CompareJob
+from .costs import amounts, cost_columns
 
 _MOST_TASKS = 200  # with a row of their own
 _MOST_REPEATS = 64  # times that an answer is counted so that all questions weigh alike
@@ -88,6 +91,7 @@ class Domain:
     rows: Paired | None = None
     tasks: tuple[Strings, Array] | None = None
     named: tuple[Array | None, ...] = ()
+    beside: tuple[Beside, ...] = ()
 
     @property
     def paired(self) -> bool:
@@ -113,6 +117,9 @@ class Domain:
         intervals add as squares (Newcombe 1998).
         """
         out: Json = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
+        if self.subject in SHORT:
+            measured: Any = self.evaluations[i].metrics[self.subject]
+            out |= {"rows": measured.extras["questions"], "k": measured.extras["k"]}
         if self.rows is None:
             first, second = (self.evaluations[k].metrics[self.subject] for k in (i, j))
             value = first.value - second.value
@@ -170,14 +177,20 @@ def read_domain(
         read.append(_read_rows(source, options, execution))
         tick()
     evaluations = [evaluation for evaluation, _ in read]
-    subject, rows = _subject(sources, evaluations), _named(sources, [row for _, row in read], key)
+    subject, rows = (
+        _subject(sources, evaluations, options),
+        _named(sources, [row for _, row in read], key),
+    )
     if subject == "mean_score":
         rows = [replace(row, scores=row.graded) for row in rows]
     elif any("mean_score" in evaluation.metrics for evaluation in evaluations):
         notes.append(
             "who is right is compared; of files without `correct` it is the mean of `score`"
         )
+    if options.metrics:
+        return _of_questions(name, titles, sources, evaluations, rows, options, execution)
     paired, why = True, "the ids are the same"
+    beside: list[Beside] = []
     if any(row.scores is None for row in rows):
         paired, why = False, "there are too many rows to keep them in order"
     elif all(row.ids is not None for row in rows):
@@ -196,6 +209,9 @@ def read_domain(
             rows, note = _in_clusters_of_questions(rows)
             notes.append(note)
         notes += _check_same_questions(titles, sources, rows)
+        beside = costs_beside(
+            sources, [present(row.places) for row in rows], rows[0].clusters, options.seed
+        )
     else:
         paired, why = _same_labels(rows)
     side = tasks = None
@@ -214,8 +230,58 @@ def read_domain(
         rows=side,
         tasks=tasks,
         named=tuple(row.named for row in rows),
+        beside=tuple(beside),
     )
     return domain, notes
+
+
+def _of_questions(
+    name: str,
+    titles: Sequence[str],
+    sources: Sequence[Source],
+    evaluations: Sequence[Evaluation],
+    rows: Sequence[Rows],
+    options: CompareJob,
+    execution: Execution,
+) -> tuple[Domain, list[str]]:
+    """A domain whose rows are questions, each with what its answers say of the curves; see `read_domain`."""
+    (subject, _), *_ = curves = options.curves()
+    whole = Domain(
+        name=name,
+        subject=subject,
+        models=tuple(titles),
+        evaluations=tuple(evaluations),
+        curves=(),
+        why="there are too many rows to keep them in order",
+        options=options.curve,
+    )
+    if any(row.ids is None for row in rows):
+        return whole, []
+    every = [Questions.of(present(row.ids)) for row in rows]
+    common = [q for q in every[0].names if all(q in other.names for other in every[1:])]
+    if not common:
+        raise _none_in_common(sources, [asked.names for asked in every])
+    lacking = [len(asked.names) - len(common) for asked in every]
+    if any(lacking):
+        shared = _of_common(sources, rows, every, common)
+        domain, notes = read_domain(name, titles, shared, options, execution)
+        sizes = [len(asked.names) for asked in every]
+        text = f"{len(common):,} questions are in all files; left out: "
+        return domain, [text + _lacking(titles, sizes, lacking), *notes]
+    heads = [row.in_order(asked.first(common)) for row, asked in zip(rows, every, strict=True)]
+    codes = [asked.codes(common) for asked in every]
+    answers = [(of, present(row.scores), row.named) for row, of in zip(rows, codes, strict=True)]
+    sides = curves_beside(curves, answers, options.seed)
+    places = [present(row.places) for row in rows]
+    costs = costs_beside(sources, places, None, options.seed, codes)
+    whole = replace(
+        whole,
+        rows=sides[0].side,
+        why="the ids are the same",
+        tasks=_tasks(heads),
+        beside=(*sides[1:], *costs),
+    )
+    return whole, _check_same_questions(titles, sources, heads)
 
 
 def _left_out(titles: Sequence[str], rows: Sequence[Rows], order: Sequence[Array]) -> str:
@@ -224,11 +290,28 @@ def _left_out(titles: Sequence[str], rows: Sequence[Rows], order: Sequence[Array
     used = [len(np.unique(at)) for at in order]
     if sizes == used:
         return ""
-    lacking = [
-        f"{size - count:,} of {size:,} of {title}"
-        for title, size, count in zip(titles, sizes, used, strict=True)
+    lacking = [size - count for size, count in zip(sizes, used, strict=True)]
+    text = f"{len(order[0]):,} rows are in all files; left out: "
+    return text + _lacking(titles, sizes, lacking)
+
+
+def _of_common(
+    sources: Sequence[Source],
+    rows: Sequence[Rows],
+    every: Sequence[Questions],
+    common: Sequence[str],
+) -> list[Source]:
+    """The sources with the rows of some questions alone."""
+    return [
+        _rows_of(source, replace(row, ids=asked.of_rows), asked.rows_of(common), KEY, None)
+        for source, row, asked in zip(sources, rows, every, strict=True)
     ]
-    return f"{len(order[0]):,} rows are in all files; left out: {', '.join(lacking)}"
+
+
+def _lacking(titles: Sequence[str], sizes: Sequence[int], counts: Sequence[int]) -> str:
+    """How many of each model's rows, or questions, are left out."""
+    parts = zip(titles, sizes, counts, strict=True)
+    return ", ".join(f"{count:,} of {size:,} of {title}" for title, size, count in parts)
 
 
 def _side_by_side(
@@ -286,8 +369,26 @@ def _curves(rows: Sequence[Rows], side: Paired | None, seed: int) -> list[RankBi
     return jointly_resampled(groups, values, scores, seed, side.clusters)
 
 
-def _subject(sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> str:
+def _curve(family: str, sources: Sequence[Source], evaluations: Sequence[Evaluation]) -> str:
+    """The family of curves that is compared; `InputError` where a file cannot have it."""
+    for source, evaluation in zip(sources, evaluations, strict=True):
+        if family not in evaluation.metrics:
+            why = next((skip.why for skip in evaluation.skipped if skip.method == family), "none")
+            raise InputError(
+                f"answers of which {SHORT[family]}k can be told",
+                got=why,
+                file=source.name,
+                remedy="compare who is right, without --metric, or another k",
+            )
+    return family
+
+
+def _subject(
+    sources: Sequence[Source], evaluations: Sequence[Evaluation], options: CompareJob
+) -> str:
     """What is compared: who is right, or, where not every file says so, the mean of `score`."""
+    if curves := options.curves():
+        return _curve(curves[0][0], sources, evaluations)
     for subject in ("accuracy", "mean_score"):
         if all(subject in evaluation.metrics for evaluation in evaluations):
             return subject
@@ -306,6 +407,8 @@ def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None
     assert row.places is not None
     assert row.ids is not None
     record, columns = source.read(source.fields).take(row.places[at]), {key: row.ids[at]}
+    costs = amounts(source, cost_columns(source))
+    columns |= {name: values[row.places[at]] for name, values in costs.items()}
     if cluster and cluster not in FIELDS:
         columns[cluster] = np.array(
             source.keys(cluster).take(arrow_of(row.places[at])).to_pylist(), dtype=object
@@ -516,8 +619,9 @@ def _read_rows(
     """One pass over a file: its evaluation and its rows."""
     plan, skipped = plan_evaluation(
         source,
-        options.metrics(),
+        options.evaluated(),
         cluster=options.cluster,
+        asked=bool(options.metrics),
         level=options.level,
         seed=options.seed,
         scale=options.ends_of_scale,

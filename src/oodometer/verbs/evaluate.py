@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from ..audits.joining import Joined, labelled, question_column, wrong_where_unse
 from ..classes import NewLabelError
 from ..errors import UsageError
 from ..metrics import Confidences, about_class, ordered_by, with_payoff
+from ..metrics.reliability import SHORT
 from ..notes import about, file_name, notes_on
 from ..options import verb_of_several
 from ..passes.evaluating import finish_evaluation, plan_evaluation, read_evaluation
@@ -20,6 +21,7 @@ from ..results.evaluation import Evaluation, Evaluations
 from ..store import Source, decided_source
 from ..vectors import given_pair, index_key, is_bare
 from .confidences import read_from, with_confidences
+from .costs import costs_of
 from .guessing import Guessing
 from .opening import Opener, columns_named, executing, in_name_order, positive_class, renamings
 from .options import EvaluateOptions
@@ -52,6 +54,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         y, first, *others = sources if is_bare(sources[0]) else (sources[1], sources[0])
         sources = tuple(given_pair(y, p, classes, positive) for p in (first, *others))
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
+    all_metrics = options.metrics is None
     extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
     done = []
 
@@ -68,12 +71,14 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             metrics,
             by=by,
             cluster=by if by_question else cluster,
-            asked=options.metrics is not None,
+            asked=not all_metrics,
             level=options.level,
             seed=options.seed,
             scale=options.ends_of_scale,
         )
-        return finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
+        evaluation = finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
+        costs = costs_of(source, cluster, options.level, options.seed) if all_metrics else ()
+        return replace(evaluation, costs=costs)
 
     with executing("evaluate", options, predictions=sources) as execution:
         opener = Opener(
@@ -119,7 +124,7 @@ def _chosen(
     metrics: Sequence[str] | None, score: str | None, payoff: Any
 ) -> tuple[list[Any], list[Skipped]]:
     """The metrics asked for, by default all, with their options; and those that could not be made."""
-    metric_names = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
+    metric_names = _together(dict.fromkeys(named("metric", name) for name in metrics or ()))
     if metric_names and payoff is not None and "expected_value" not in metric_names:
         metric_names.append("expected_value")
     candidates: list[Any] = [create("metric", name) for name in metric_names]
@@ -134,3 +139,15 @@ def _chosen(
     chosen = ordered_by([metric for metric in candidates if not isinstance(metric, Skipped)], score)
     with_payoff(chosen, payoff)
     return chosen, unable
+
+
+def _together(metric_names: Iterable[str]) -> list[str]:
+    """The names, several k of one curve as one: pass_at_k:1 and pass_at_k:8 are pass_at_k:1,8."""
+    heads: dict[str, list[str]] = {}
+    for name in metric_names:
+        head, _, argument = name.partition(":")
+        heads.setdefault(head if head in SHORT else name, []).append(argument)
+    return [
+        f"{name}:{','.join(k or '1' for k in several)}" if name in SHORT and any(several) else name
+        for name, several in heads.items()
+    ]

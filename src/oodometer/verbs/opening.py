@@ -17,6 +17,7 @@ from ..classes import NewClassError
 from ..errors import InputError, OodometerError, UnknownColumnError, UsageError
 from ..fields import FIELDS
 from ..kernels import limited_to
+from ..metrics.abstention import tells_answered
 from ..notes import notes_on
 from ..passes.folding import Execution
 from ..passes.run_folder import run_folder as in_run_folder
@@ -470,9 +471,14 @@ class Opener:
         self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any
     ) -> Source:
         """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named; a column
-        that is named as the id of a question is one, unless an option names it.
+        that is named as the id of a question is one, unless an option names it. So has it the one that tells which
+        questions were answered.
         """
         source = self.open(data, classes, extra, **options)
+        told = next((name for name in source.own_columns if tells_answered(name)), None)
+        if told is not None and told not in extra:
+            extra = [*extra, told]
+            source = self.open(data, classes, extra, **options)
         if cluster is not None or KEY in extra:
             return source
         question = question_column(source)

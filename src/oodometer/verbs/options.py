@@ -939,6 +939,16 @@ class CompareOptions(
         flag="--name",
         help="Name of a model; once for each, by default the file's.",
     )
+    metrics: Sequence[str] = option(
+        default=(),
+        group=_WHAT,
+        flag="--metric",
+        metavar="NAME",
+        help="Compare pass@4, pass^4 or maj@4 of questions that were answered several times; may be repeated.",
+        doc="Curves of k answers to a question, such as pass@4, pass^4 and maj@4, in the place of who is right: the "
+        "first is compared, the others stand beside it. Questions are told by `id`, and each model may answer them as "
+        "often as it did.",
+    )
     tolerance: float = option(
         default=0.95,
         group=_DISCA,

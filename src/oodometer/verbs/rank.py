@@ -19,10 +19,12 @@ from ..plain import Json
 from ..predictions import Predictions
 from ..rankings.answered import CHOSEN, Answered, shown
 from ..rankings.outcome import outcome_of
+from ..results.preferences import Preferences
 from ..results.ranking import FewShotRanking
 from ..store import Source, write_result
 from .named_models import named_models, said_model, twice_named
 from .opening import renamings
+from .rank_battles import battles_in, rank_battles
 from .rank_files import match_files
 from .rank_options import Asked, repeated
 
@@ -98,15 +100,18 @@ def _row_to_label(ranking: FewShotRanking, name: str, text: Any) -> Json:
 
 
 @verb(Asked)
-def rank(options: Asked) -> FewShotRanking:
+def rank(options: Asked) -> FewShotRanking | Preferences:
     """Rank models by a few labelled rows of the data in question, or none, and a pool of rows without labels.
 
-    P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool
-    of `posterior`: two models differ in accuracy only where they disagree. P(best) is no larger than what came true of
+    P(a beats b) and P(best) are those of `oodometer.rankings.posterior_by_pattern`, of two models and without a pool of
+    `posterior`: two models differ in accuracy only where they disagree. P(best) is no larger than what came true of
     such on public suites (`oodometer.rankings.came_true`). Without a label agreement decides, and the reference where
-    there is one. The order is by expected accuracy, without a pool by right answers. Raises `InputError` for models or
-    data that cannot be used, `UsageError` for a call that makes no sense.
-    Source: Singhal et al. (2022) for the task, the baselines and the factors.
+    there is one. The order is by expected accuracy, without a pool by right answers.
+
+    One file, frame or record of battles, two models a row and which one was preferred, in the place of the models is
+    ranked by the strengths of Bradley and Terry, and gives `Preferences`. Raises `InputError` for models or data that
+    cannot be used, `UsageError` for a call that makes no sense. Source: Singhal et al. (2022) for the task, the
+    baselines and the factors.
 
     >>> import numpy as np
     >>> loud = lambda texts: np.array([[0.2, 0.8] if text.isupper() else [0.7, 0.3] for text in texts])
@@ -119,6 +124,9 @@ def rank(options: Asked) -> FewShotRanking:
     # says what is wrong with them before a model is opened
     renamings(options.mapping, options.positive)
     named = named_models(options.models)
+    battles = battles_in(named[0][1], options) if len(named) == 1 else None
+    if battles is not None:
+        return rank_battles(battles, named[0][1], options)
     _check_models(named)
     if are_files(named):
         suite, explained, why = _suite_of_files(named, options), None, ""

@@ -1,9 +1,10 @@
-"""Battles in a table for the verb `read_log`: two models a row, and the place of the one whose answer was preferred."""
+"""Battles in a table: two models a row, which of their answers was preferred, and what else may have helped it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -13,10 +14,38 @@ from ..predictions import Predictions
 from ..store.columns import bare_name
 from .read_content import Cells
 
-_PLACE = re.compile(r"(model|system|generator|assistant)(_name)?_?(a|b|1|2|left|right)")
+_SIDE = "(a|b|1|2|left|right)"
+_PLACE = re.compile(rf"(model|system|generator|assistant)(_name)?_?{_SIDE}")
 _WINNER = re.compile(r"(g\d+_)?(winner|preferred|preference|verdict|judg(e)?ment|outcome)(_\w+)?")
-_TIES = ("tie", "tied", "draw", "equal", "both", "bothbad", "tie (bothbad)", "both_bad")
+_SWAPPED = re.compile(r"g2_.*")  # of a judge who saw both orders, the one with the second first
+_JUDGE = re.compile(r"(judge|annotator|rater|voter|labeler|user)s?(_(id|name|model))?")
+_TEXT = re.compile(rf"(output|response|answer|completion|text)(_text)?_?{_SIDE}")
+_LENGTH = re.compile(rf"(len|length|(num_)?tokens|token_count|words)_?{_SIDE}")
+_TIES = ("tie", "tied", "draw", "equal", "both", "bothbad", "tie (bothbad)", "both_bad", "a=b")
+_ARROWS = {"a>>b": 1.0, "a>b": 1.0, "a=b": 0.5, "b>a": 0.0, "b>>a": 0.0}
+_NOTHING = {"error", "none", "nan", ""}
 _SKEWED = 0.05  # by which the first place may win more often than the second before it is said
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BattleRows:
+    """Battles, one for each row and verdict on it.
+
+    first, second : names of the models, (battle,). won : 1 where the first won, 0.5 a tie, 0, (battle,). row : of the
+    table, from 0 on. place : +1 where the first one was shown first, -1 where second. judge : who said it; None where
+    no column tells. longer : how much longer the first answer is, (l1 - l2) / (l1 + l2); None where no column tells.
+    taken : columns by what they are taken for.
+    """
+
+    first: Array
+    second: Array
+    won: Array
+    row: Array
+    place: Array
+    judge: Array | None
+    longer: Array | None
+    taken: Mapping[str, str]
 
 
 @final
@@ -36,33 +65,83 @@ def battles_of(rows: Any, columns: Mapping[str, Cells], key: str | None) -> Batt
     rows : an Arrow table. key : the column that names a battle. Several columns of winners, as where a judge saw both
     orders, count as their mean.
     """
+    found = battle_rows(rows, columns)
+    if found is None:
+        return None
+    ids = (
+        np.arange(rows.num_rows) if key is None else np.array(rows.column(key).to_pylist(), object)
+    )
+    places, at = np.unique(found.row, return_index=True)
+    first, second = found.first[at], found.second[at]
+    votes = np.bincount(found.row, minlength=rows.num_rows)[places]
+    won = np.bincount(found.row, found.won, rows.num_rows)[places] / votes
+    parts = {}
+    for model in dict.fromkeys([*first, *second]):
+        score = np.where(first == model, won, 1 - won)
+        held = np.flatnonzero((first == model) != (second == model))
+        columns_of = {"id": ids[places[held]]}
+        parts[str(model)] = Predictions.from_arrays(score=score[held], columns=columns_of)
+    taken = {name: part for name, part in found.taken.items() if part in ("model", "who won")}
+    return Battles(parts, taken, _of_places(won, first, second))
+
+
+def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
+    """The battles of an Arrow table, None where it holds none; see `battles_of`."""
     places = [name for name in columns if _PLACE.fullmatch(bare_name(name))]
     if len(places) != 2:
         return None
     first, second = (_texts(rows, name) for name in places)
     words = (_place_words(places[0]), _place_words(places[1]))
-    winners = [
-        name
+    verdicts = {
+        name: won
         for name in columns
-        if _WINNER.fullmatch(bare_name(name)) and _are_places(_texts(rows, name), words)
-    ]
-    if not winners:
+        if _WINNER.fullmatch(bare_name(name))
+        and (won := _wins_of_first(rows, name, words)) is not None
+    }
+    if not verdicts:
         return None
-    won = np.nanmean([_wins_of_first(_texts(rows, name), words) for name in winners], axis=0)
-    finite = np.isfinite(won)
-    ids = np.arange(len(won)) if key is None else np.array(rows.column(key).to_pylist(), object)
-    parts = {}
-    for model in dict.fromkeys([*first[finite], *second[finite]]):
-        score = np.where(first == model, won, 1 - won)
-        at = np.flatnonzero(finite & ((first == model) != (second == model)))
-        columns_of = {"id": ids[at]}
-        parts[str(model)] = Predictions.from_arrays(score=score[at], columns=columns_of)
-    taken = dict.fromkeys(places, "model") | dict.fromkeys(winners, "who won")
-    return Battles(parts, taken, _of_places(won[finite], first, second))
+    swapped = [bool(_SWAPPED.fullmatch(bare_name(name))) for name in verdicts]
+    won = np.concatenate(list(verdicts.values()))
+    row = np.tile(np.arange(len(first)), len(verdicts))
+    shown = np.repeat(np.where(swapped, -1.0, 1.0), len(first))
+    known = np.flatnonzero(np.isfinite(won))
+    at = row[known]
+    judges = [name for name in columns if _JUDGE.fullmatch(bare_name(name))][:1]
+    sizes = _lengths(rows, columns)
+    taken = dict.fromkeys(places, "model") | dict.fromkeys(verdicts, "who won")
+    taken |= dict.fromkeys(judges, "judge") | dict.fromkeys(sizes, "length")
+    longer = None
+    if sizes:
+        one, other = sizes.values()
+        longer = ((one - other) / np.maximum(one + other, 1))[at]
+    return BattleRows(
+        first=first[at],
+        second=second[at],
+        won=won[known],
+        row=at,
+        place=shown[known],
+        judge=_texts(rows, judges[0])[at] if judges else None,
+        longer=longer if longer is not None and np.isfinite(longer).all() else None,
+        taken=taken,
+    )
 
 
 def _texts(rows: Any, name: str) -> Array:
     return np.array([str(cell).strip() for cell in rows.column(name).to_pylist()], dtype=object)
+
+
+def _lengths(rows: Any, columns: Mapping[str, Cells]) -> dict[str, Array]:
+    """The lengths of both answers, by the two columns that hold them, or the answers; empty without such."""
+    for pattern in (_LENGTH, _TEXT):
+        names = [name for name in columns if pattern.fullmatch(bare_name(name))]
+        if len(names) != 2:
+            continue
+        cells = {name: rows.column(name).to_pylist() for name in names}
+        if pattern is _TEXT and all(isinstance(cell, str) for c in cells.values() for cell in c):
+            return {name: np.array([len(cell) for cell in c], float) for name, c in cells.items()}
+        if all(isinstance(cell, int | float) for c in cells.values() for cell in c):
+            return {name: np.array(c, dtype=np.float64) for name, c in cells.items()}
+    return {}
 
 
 def _place_words(column: str) -> tuple[str, ...]:
@@ -71,17 +150,24 @@ def _place_words(column: str) -> tuple[str, ...]:
     return bare, bare.rpartition("_")[2], bare[-1:] if bare[-1:] in "ab12" else bare
 
 
-def _are_places(cells: Array, words: Sequence[Sequence[str]]) -> bool:
-    """Whether the cells name places, or ties, and both places or one."""
-    names = {cell.lower() for cell in cells}
-    of_places = names & {word for side in words for word in side}
-    return bool(of_places) and names <= of_places | {*_TIES, "error", "none", "nan", ""}
-
-
-def _wins_of_first(cells: Array, words: Sequence[Sequence[str]]) -> Array:
-    """1 where the first place won, 0 the second, 0.5 a tie, NaN where nothing is known."""
-    says = dict.fromkeys(_TIES, 0.5) | dict.fromkeys(words[1], 0.0) | dict.fromkeys(words[0], 1.0)
-    return np.array([says.get(cell.lower(), np.nan) for cell in cells])
+def _wins_of_first(rows: Any, name: str, words: Sequence[Sequence[str]]) -> Array | None:
+    """1 where the first place won, 0 the second, 0.5 a tie, NaN where nothing is known; None for cells that do not say
+    so. Numbers between 1 and 2 are preferences for the second, as AlpacaEval has them, 0 a tie.
+    """
+    column = rows.column(name)
+    cells = [cell.lower().strip("[] ") for cell in _texts(rows, name)]
+    says = dict.fromkeys(_TIES, 0.5) | _ARROWS
+    says |= dict.fromkeys(words[1], 0.0) | dict.fromkeys(words[0], 1.0)
+    names = {*cells}
+    if names & says.keys() - {*_TIES} and names <= says.keys() | _NOTHING:
+        return np.array([says.get(cell, np.nan) for cell in cells])
+    values = column.to_pylist()
+    if all(cell is None or isinstance(cell, int | float) for cell in values):
+        numbers = np.array([np.nan if cell is None else cell for cell in values], dtype=np.float64)
+        known = numbers[np.isfinite(numbers)]
+        if len(known) and ((known == 0) | ((known >= 1) & (known <= 2))).all() and known.max() > 1:
+            return np.where(numbers == 0, 0.5, 2 - numbers)
+    return None
 
 
 def _of_places(won: Array, first: Array, second: Array) -> tuple[str, ...]:

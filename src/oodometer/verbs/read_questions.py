@@ -43,7 +43,7 @@ def questions_of(content: Content, files: Sequence[str]) -> tuple[Question, ...]
         if not files:
             folder = f"{plain_name(Path(str(content.file)).stem)}-models/"
             words = ("read", content.about.log, "--out", folder)
-            first = [_question("A file for each model", *words)]
+            first.append(_question("A file for each model", *words))
             files = files_in(folder, content.parts)
             options = []
         file, other_files = files[0], list(files[1:])

@@ -20,6 +20,7 @@ from ..audits.joining import looking_like_keys, question_column
 from ..classes import ABSTAINED, verdict_number
 from ..errors import InputError
 from ..fields import FIELDS
+from ..metrics.abstention import ANSWERED
 from ..metrics.mean_score import FAILED_GRADE
 from ..notes import file_name
 from ..plain import Json, Strings
@@ -30,8 +31,9 @@ from ..store.columns import Layout, as_options, bare_name
 from ..store.files import translated
 from ..store.harness import json_rows, log_kind, read_command
 from ..store.record_table import as_table
+from .confidences import needs_reading, with_confidences
 from .guessing import Asked, guess, opened_raw
-from .read_battles import Battles, battles_of
+from .read_battles import BattleRows, Battles, battle_rows, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
 
@@ -59,6 +61,7 @@ _ANSWERS = ("answer", "gold", "target", "correct_answer", "answer_key", "gt")
 _RESPONSES = ("response", "model_answer", "choice", "chosen", "pred", "output")
 _LETTER = re.compile(r"[A-Za-z]")
 _MOST_MODELS = 50
+_PROMPT = re.compile(r"(question|prompt|instruction|task|item)(_?(id|uid|hash|text))?")
 _TRUTH = {"label", "correct", "score"}
 _LEAST_ROWS = 5  # of a list in a document; shorter ones are settings or totals
 
@@ -135,7 +138,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
         judges = []
     _take_usual_names(table)
     words, abstained = _score_words(table)
-    record, fed = _read_record(table, words)
+    record, fed, stated = _read_record(table, words)
     record, failed = _without_failed_grades(record, table.source.name)
     taken = dict.fromkeys(judges, "judge") | dict.fromkeys(humans[:1], "people's labels")
     taken |= dict.fromkeys(keys, "id") | fed | dict.fromkeys(other_metrics, "another metric")
@@ -163,6 +166,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
             *guessed.warnings,
             *abstained,
             *failed,
+            *stated,
             *_said_of_metrics(table, other_metrics),
         ),
         judges=tuple(judges),
@@ -381,7 +385,16 @@ def _content_of_battles(path: str, table: _Table, battles: Battles, keys: Sequen
     )
     taken = {**dict.fromkeys(keys, "id"), **battles.taken}
     record = next(iter(battles.parts.values()))
-    return Content(record, table.columns, taken, about, parts=battles.parts, of_models=True)
+    strongest = Question("Which is the strongest?", f"oodometer rank {shlex.quote(path)}")
+    return Content(
+        record,
+        table.columns,
+        taken,
+        about,
+        parts=battles.parts,
+        of_models=True,
+        questions=[strongest],
+    )
 
 
 def _score_words(table: _Table) -> tuple[list[str], list[str]]:
@@ -401,6 +414,7 @@ def _score_words(table: _Table) -> tuple[list[str], list[str]]:
     answered = says[~abstained & np.isfinite(says)]
     if not abstained.any() or not len(answered):
         return words, []
+    table.given = table.given.append_column(ANSWERED, pa.array(~abstained))
     share = f"{100 * answered.mean():.1f} % of the {len(answered):,} that were given are right"
     return words, [f"{abstained.sum():,} answers were not given and count as wrong; {share}"]
 
@@ -423,8 +437,12 @@ def _without_failed_grades(
     return replace(record, score=np.where(failed, np.nan, score)), [note]
 
 
-def _read_record(table: _Table, words: Sequence[str]) -> tuple[Predictions | None, dict[str, str]]:
-    """The record of what is known, None where nothing is; and the field of each column that it was read from."""
+def _read_record(
+    table: _Table, words: Sequence[str]
+) -> tuple[Predictions | None, dict[str, str], list[str]]:
+    """The record of what is known, None where nothing is; the field of each column that it was read from; and what is
+    to be said of confidences that are stated in percents or words.
+    """
     data, renamed = table.given, table.renamed
     layout = Layout.parse(getattr(data, "column_names", [*table.columns]), renamed)
     fed = {
@@ -434,14 +452,19 @@ def _read_record(table: _Table, words: Sequence[str]) -> tuple[Predictions | Non
     }
     fed |= _fed(layout)
     if not fed:
-        return None, fed
+        return None, fed, []
     used = {*fed, *renamed, *words}
     extra = tuple(
         name for name, cells in table.columns.items() if name not in used and cells.kind != "list"
     )
     extra += ("id",) if "id" in renamed.values() else ()
+    extra += (ANSWERED,) if words and ANSWERED in data.column_names else ()
     opened = as_source(data, mapping=renamed or None, extra_columns=extra)
-    return opened.read(opened.fields), fed
+    notes: list[str] = []
+    if opened.holds("confidence") and needs_reading(opened, "confidence" in renamed.values()):
+        stated = next((theirs for theirs, ours in renamed.items() if ours == "confidence"), None)
+        opened, _, notes = with_confidences(opened, [stated or "confidence"])
+    return opened.read(opened.fields), fed, notes
 
 
 def _models_by_columns(table: _Table, key: str, verdicts: _Verdicts) -> _Models:
@@ -464,3 +487,51 @@ def _models_by_rows(table: _Table, record: Predictions, taken: Mapping[str, str]
         if several and _MODEL.fullmatch(bare_name(name)):
             return _Models(split_record(record, record.columns[name]), {name: "model"})
     return _Models({}, {})
+
+
+@final
+@dataclass(frozen=True)
+class BattleTable:
+    """A table of battles: these, the column that tells the prompt (None where none does), and its Arrow rows."""
+
+    rows: BattleRows
+    key: str | None
+    table: Any
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        names: list[str] = self.table.column_names
+        return names
+
+    def cells(self, column: str) -> list[Any]:
+        """A column as texts, "" where a cell is empty."""
+        values = self.table.column(column).to_pylist()
+        return ["" if value is None else str(value) for value in values]
+
+
+def battle_table(data: Any, mapping: Mapping[str, str]) -> BattleTable | None:
+    """The battles in a file, or in a frame, dict or record; None where it holds none. `InputError` for a file that is
+    no table. Verdicts on one prompt depend on each other: a column that is named as the id of a question, or as its
+    text, and whose values repeat tells it, else the one of ids.
+    """
+    if isinstance(data, str):
+        unread = InputError("battles", got="no table", file=data, remedy="give a table of them")
+        table = _open_table(data, mapping, unread)
+    else:
+        source = opened_raw(data, mapping)
+        if not hasattr(source, "layout"):
+            return None
+        rows = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
+        columns = {name: Cells(rows.column(name), source.raw_text) for name in rows.column_names}
+        table = _Table(source, data, rows, columns, dict(mapping))
+    found = battle_rows(table.rows, table.columns)
+    if found is None:
+        return None
+    prompts = [
+        name
+        for name, cells in table.columns.items()
+        if _PROMPT.fullmatch(bare_name(name)) and cells.distinct < cells.known
+    ]
+    key = next(iter([*prompts, *_take_id(table)]), None)
+    return BattleTable(found, key, table.rows)
