@@ -301,9 +301,9 @@ def document(place: tuple[str, str], rows: list[dict[str, object]], **more: obje
 def test_rows_that_stand_inside_a_document(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As promptfoo writes them: a list two names deep, its index of the prompt the same in every row."""
+    """As some tools write them: a list two names deep, its index of the prompt the same in every row."""
     rows: list[dict[str, object]] = [
-        {"promptIdx": 0, "testIdx": i, "success": i % 4 != 0, "vars": {"q": f"question {i}"}}
+        {"promptIndex": 0, "testIdx": i, "success": i % 4 != 0, "vars": {"q": f"question {i}"}}
         for i in range(40)
     ]
     path = tmp_path / "evals.json"

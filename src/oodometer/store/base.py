@@ -264,6 +264,7 @@ class Source(ABC):
     decimal_comma = False
     where: tuple[Condition, ...] = ()  # what holds of its rows, where others were left out
     index: str | None = None  # the column that was a frame's index: pandas names rows by it
+    notes: Strings = ()  # what is to be said of how a log was read
 
     @property
     @abstractmethod

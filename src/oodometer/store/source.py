@@ -31,6 +31,7 @@ from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
 from ..plain import Json, Strings
 from ..predictions import Predictions
+from .arrow import MemoryReader
 from .artifact_cache import checksum, content_of
 from .base import (
     BATCH_ROWS,
@@ -53,6 +54,7 @@ from .columns import AXES, IN_UTC, INDEX, Feed, Kind, Layout, TimeFormat, class_
 from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
+from .record_table import as_table
 from .scan import TYPE, FilePart, Piece, Plan, Reader, TextReader
 from .where import (
     Condition,
@@ -67,8 +69,10 @@ from .where import (
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
+    from .harness.join import LogRecord
 
 _HEAD_ROWS = 4096  # of which times are looked at together
+_OF_LOGS = (".json", ".jsonl", ".jsonl.gz", ".eval")  # endings of files that tools write
 _SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
 
 
@@ -818,6 +822,8 @@ def open_predictions(
     ``where`` are conditions such as ``"day >= 2026-11-01"``; only rows for which all of them hold are read. Times
     become instants of UTC; those without an offset or zone are what the clock of ``timezone`` showed, by default UTC's.
 
+    A log of an evaluation, or a folder of logs, is read as `read_log` reads it; `Source.notes` says what was chosen.
+
     Raises `InputError` naming file, row and column, `UsageError` for a column that is not there.
 
     >>> import pathlib, tempfile
@@ -827,22 +833,38 @@ def open_predictions(
     >>> source.classes, source.fields, source.read().accuracy
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
+    from .shapes import is_details, shape_of_table
+
     extra, times, mapping = tuple(extra_columns), *_times(timezone, mapping)
     conditions = parse_where(where, times) if where else ()
+    axes, log = _axes_to_follow(classes, axes), None
+    if format is None and (str(path).lower().endswith(_OF_LOGS) or os.path.isdir(str(path))):
+        log = _log_at(path, unless_table=True)
     early = names_in(conditions, mapping) if conditions else []
-    try:
-        data = open_all(
-            path,
-            {*(mapping or {}), *extra, *(condition.column for condition in early)},
-            format,
-            early,
-        )
-        return ReaderSource(data, _axes_to_follow(classes, axes), mapping, extra, conditions, times)
-    except InputError:
-        from .harness.join import refuse_logs
+    names = {*(mapping or {}), *extra, *(condition.column for condition in early)}
+    if log is None:
+        try:
+            data = open_all(path, names, format, early)
+            is_log = is_details(data[2]) or shape_of_table(data[2]) is not None
+            log = _log_at(path) if is_log else None
+            if log is None:
+                return ReaderSource(data, axes, mapping, extra, conditions, times)
+        except InputError:
+            log = _log_at(path)
+            if log is None:
+                raise
+    reader = MemoryReader(as_table(log.record))
+    opened = (str(path), [Piece(reader)], reader.columns)
+    source = ReaderSource(opened, axes, mapping, extra, conditions, times)
+    source.notes = log.told
+    return source
 
-        refuse_logs(path)
-        raise
+
+def _log_at(path: Any, unless_table: bool = False) -> LogRecord | None:
+    """What a log at this path holds, None where there is none (`log_at`)."""
+    from .harness.join import log_at
+
+    return log_at(path, unless_table=unless_table)
 
 
 @checked()

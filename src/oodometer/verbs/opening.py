@@ -394,6 +394,7 @@ class Opener:
                 source, missing = error.source, error
                 break
         self._used.update(map(opening.written, renamings))
+        self._note(notes_on(source.name, source.notes))
         return source, missing
 
     def _complain(self, opening: _Opening, error: MissingColumnsError) -> None:

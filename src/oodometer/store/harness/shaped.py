@@ -1,0 +1,365 @@
+"""Shaped: reads a record of answers by the table of shapes; which shape a file has."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import io
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...classes import verdict_number
+from ...errors import InputError
+from ...plain import Json, Plain
+from ..files import most_row, opened, translated
+from ..shapes import Shape
+from .base import Answers, LogOptions, json_rows, mapping, read_json
+from .others import Row, check_total, graded
+
+_STEPS = re.compile(r"\{\w+:\w+\}|\[\]|[^.\[\]{}]+")
+_LONGEST_ID = 64
+_NO_GRADE = "no grade"
+_NOT_AT_RANDOM = "not at random where hard answers fail more often"
+
+
+class _Place(NamedTuple):
+    """A value in a document: the name and the number that led to it, and the objects around it, outermost first."""
+
+    value: Any
+    key: str
+    number: int
+    around: tuple[Any, ...]
+
+
+def _objects_of(file: str) -> Iterator[tuple[int, Any]]:
+    """The objects of a file with their numbers, from 1: lines, entries of an array, rows of a table, or one."""
+    if file.lower().endswith((".csv", ".parquet", ".pq")):
+        with translated(file, "table"):
+            yield from enumerate(_table_rows(file), 1)
+    elif _is_of_lines(file):
+        yield from json_rows(file)
+    else:
+        yield 1, read_json(file)
+
+
+def _table_rows(file: str) -> list[Json]:
+    if file.lower().endswith(".csv"):
+        from pyarrow import csv
+
+        rows: list[Json] = csv.read_csv(file).to_pylist()
+        return rows
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(file).to_pylist()
+    return rows
+
+
+def _is_of_lines(file: str) -> bool:
+    """Whether a file is an array of objects, or has an object a line."""
+    with (
+        translated(file, "JSON"),
+        opened(file) as source,
+        io.BufferedReader(source, 1 << 20) as stream,
+    ):
+        first, second = stream.readline(most_row()).strip(), stream.readline(64).lstrip()
+    is_whole = first.endswith(b"}") and second[:1] in (b"", b"{", b"\r", b"\n")
+    return first.startswith(b"[") or is_whole
+
+
+def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
+    """The values that a path leads to; ``here`` is the object that was entered last."""
+    if not steps:
+        yield place
+        return
+    step, rest, value = steps[0], steps[1:], place.value
+    around = (*place.around, here)
+    if step == "[]":
+        for number, entry in enumerate(value if isinstance(value, list) else (), 1):
+            yield from _walk(_Place(entry, place.key, number, around), rest, entry)
+    elif step.startswith("{"):
+        names, rows = (mapping(value).get(part) for part in step[1:-1].split(":"))
+        for number, cells in enumerate(rows or (), 1):
+            entry = dict(zip(map(str, names or ()), cells, strict=True))
+            yield from _walk(_Place(entry, place.key, number, around), rest, entry)
+    elif "*" in step:
+        for key in fnmatch.filter(mapping(value), step):
+            entry = value[key]
+            yield from _walk(_Place(entry, key, 1, around), rest, entry)
+    else:
+        entry = _entry(value, step)
+        if entry is not None:
+            yield from _walk(place._replace(value=entry), rest, here)
+
+
+def _entry(value: Any, step: str) -> Any:
+    """What stands under a name of a mapping, or a number of a list; None where nothing does."""
+    if isinstance(value, list):
+        return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+    return mapping(value).get(step)
+
+
+def _rows(root: Any, paths: Sequence[str]) -> list[_Place]:
+    """The rows of an object, by the first path that leads to some."""
+    for path in paths:
+        steps = _STEPS.findall(path)
+        found = [*_walk(_Place(root, "", 1, ()), steps, root)]
+        if found:
+            return found
+    return []
+
+
+class _Cells:
+    """The cells of a row by their paths; ``heads`` are what the file says once."""
+
+    def __init__(self, row: _Place, heads: Plain) -> None:
+        self.row, self.heads = row, heads
+
+    def all(self, path: str) -> list[tuple[str, Any]]:
+        """Each value that a path without alternatives leads to, with the name that a ``*`` stood for."""
+        row, start = self.row, path[:1]
+        if path in (".", "@", "#"):
+            return [("", {".": row.value, "@": row.key, "#": row.number}[path])]
+        value = row.value
+        if start == "/":
+            value = row.around[0] if row.around else row.value
+        elif start == "^":
+            value = row.around[-1] if row.around else None
+        elif start == "~":
+            value = self.heads
+        steps = _STEPS.findall(path.lstrip("/^~"))
+        return [(each.key, each.value) for each in _walk(_Place(value, "", 1, ()), steps, value)]
+
+    def one(self, path: str) -> Any:
+        """The first value that is none of null, of the first alternative that has one; None where none has."""
+        for option in path.split("|") if path else ():
+            for _, value in self.all(option):
+                if value is not None:
+                    return value
+        return None
+
+    def says(self, tests: Mapping[str, Sequence[str]]) -> str:
+        """The value for which one of the tests holds, "" where none does."""
+        for path, values in tests.items():
+            for option in path.split("|"):
+                for _, value in self.all(option):
+                    text = str(value).lower()
+                    if text in values or (not values and value not in (None, "", False, [])):
+                        return text or "none"
+        return ""
+
+
+def read_shape(shape: Shape, files: Sequence[str], options: LogOptions) -> list[Answers]:
+    """The answers in the files of one run that have this shape, those of each task by themselves.
+
+    Verdicts become ``correct`` or ``score`` by the first metric that is known; rows that the grader failed on are left
+    out, answers that could not be parsed are wrong, and both are counted in a warning. Of several models, the column
+    ``model`` names that of each row. Raises `InputError` for a file without rows, a verdict that is none, and a
+    question that comes twice.
+    """
+    tasks: dict[str, list[tuple[Row, str]]] = {}
+    heads: Json = {}
+    number = 0
+    for file in files:
+        for _, root in _objects_of(file):
+            heads |= _heads(root, shape)
+            for place in _rows(root, shape.rows):
+                cells = _Cells(place, heads)
+                if shape.only and not cells.says(shape.only):
+                    continue
+                number += 1
+                task = str(cells.one(shape.task) or _named(shape, file, "task") or "")
+                tasks.setdefault(task, []).append(_row(shape, cells, number, file))
+    file = files[0] if len(files) == 1 else os.path.commonpath(files)
+    if not tasks:
+        raise InputError(
+            f"answers as {shape.tool} writes them",
+            got="none",
+            file=file,
+            remedy="check what wrote the file",
+        )
+    total = _Cells(_Place(None, "", 1, ()), heads).one(shape.total)
+    several = len(tasks) > 1
+    return [
+        _answers(shape, file, task, rows, options, None if several else total, several)
+        for task, rows in tasks.items()
+    ]
+
+
+def _heads(root: Any, shape: Shape) -> Json:
+    """What an object says for the whole file."""
+    paths = [part for path in (shape.model, shape.task, shape.total) for part in path.split("|")]
+    names = {path[1:].partition(".")[0] for path in paths if path.startswith("~")}
+    return {name: root[name] for name in names if name in mapping(root)}
+
+
+def _named(shape: Shape, file: str, what: str) -> str | None:
+    """The model or the task that the name of the file has."""
+    match = re.fullmatch(shape.stem, Path(file).stem) if shape.stem else None
+    return match.groupdict().get(what) if match else None
+
+
+def _row(shape: Shape, cells: _Cells, number: int, file: str) -> tuple[Row, str]:
+    """One answer, and what is to be told apart of it."""
+    why = cells.says(shape.failed)
+    reason = " ".join(str((why and cells.one(shape.reason)) or why).split())[:_LONGEST_ID]
+    scores = {} if why else _scores(shape, cells, number, file)
+    epoch = cells.one(shape.epoch)
+    model = cells.one(shape.model) or _named(shape, file, "model")
+    row = Row(
+        number,
+        _name_of(cells.one(shape.id), number),
+        scores,
+        output=_text(cells.one(shape.output)),
+        input=_text(cells.one(shape.input)),
+        epoch=int(epoch) if str(epoch).isdecimal() else 0,
+        more={} if model is None else {"model": str(model).replace("/", "_")},
+        why=f"{_NO_GRADE}: {reason}" if why else _NO_GRADE,
+    )
+    wrong = cells.says({path: [*values] for path, values in shape.apart.items()})
+    names = {value: said for values in shape.apart.values() for value, said in values.items()}
+    return row, names.get(wrong, "")
+
+
+def _scores(shape: Shape, cells: _Cells, number: int, file: str) -> Json:
+    """The numbers of a row by metric; `InputError` for a verdict of a named metric that is none."""
+    scores: Json = {}
+    for name, path in shape.metrics.items():
+        if name == "*":
+            prefix, _, suffix = path.rpartition(".")[2].partition("*")
+            for key, value in cells.all(path):
+                bare = key.removeprefix(prefix).removesuffix(suffix)
+                scores.setdefault(bare, _number(value, shape, cells))
+            continue
+        values = [cells.one(part) for part in path.split("&")]
+        numbers = [_number(value, shape, cells) for value in values]
+        for value, score in zip(values, numbers, strict=True):
+            if score is None and isinstance(value, str):
+                raise InputError(
+                    f"a verdict that {shape.tool} writes",
+                    got=repr(value)[:60],
+                    file=file,
+                    row=number,
+                    column=name,
+                    remedy="check what wrote the file",
+                )
+        scores[name] = None if None in numbers else min(filter(_is_known, numbers), default=None)
+    if shape.listed:
+        path, name_path, value_path = shape.listed
+        for entry in cells.one(path) or ():
+            scores[str(mapping(entry).get(name_path))] = mapping(entry).get(value_path)
+    return {name: score for name, score in scores.items() if score is not None}
+
+
+def _is_known(number: Any) -> bool:
+    return number is not None
+
+
+def _number(value: Any, shape: Shape, cells: _Cells) -> Any:
+    """A verdict as a number; what is no verdict is None, and lists stay as they are."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        score = shape.words.get(word, verdict_number(word))
+        if score is not None and score != score:
+            return None
+        is_turned = shape.turned and str(cells.row.number) == shape.turned
+        return 1 - score if is_turned and score is not None else score
+    return value if isinstance(value, (bool, int, float, list)) and value == value else None
+
+
+def _name_of(value: Any, number: int) -> str:
+    """The id of a question: a short text as it is, a long one or an object by its hash, else the number of the row."""
+    if value is None:
+        return str(number - 1)
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+    return text if len(text) <= _LONGEST_ID else hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _text(value: Any) -> str | None:
+    """A text as it is, another value as JSON."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _answers(
+    shape: Shape,
+    file: str,
+    task: str,
+    pairs: Sequence[tuple[Row, str]],
+    options: LogOptions,
+    total: Any,
+    several: bool,
+) -> Answers:
+    """The answers of one task, graded, with what is to be said of those that were not."""
+    rows = [row for row, _ in pairs]
+    apart = Counter(why for row, why in pairs if why and row.scores)
+    rows = _merged(rows) if shape.merged else rows
+    models = {row.more.get("model") for row in rows} - {None}
+    if len(models) == 1:
+        rows = [row._replace(more={}) for row in rows]
+    out = Answers(file, task or Path(file).stem, next(iter(models)) if len(models) == 1 else None)
+    graded(out, _with_epochs(rows), options)
+    named_task = f"{out.task}: " if several else ""
+    if out.skipped:
+        whys = Counter(why for _, why in out.skipped).most_common(2)
+        named = ", ".join(
+            f"{why.removeprefix(f'{_NO_GRADE}: ')} ({count:,})"
+            for why, count in whys
+            if why != _NO_GRADE
+        )
+        text = f"{len(out.skipped):,} of {len(rows):,} answers have no grade"
+        text += f" ({named})" if named else ""
+        out.warnings.append(f"{named_task}{text}; they are left out, which is {_NOT_AT_RANDOM}")
+    if apart:
+        named = ", ".join(f"{why} ({count:,})" for why, count in apart.most_common(3))
+        text = f"{apart.total():,} of {len(rows):,} answers count as wrong, as {shape.tool} has it: {named}"
+        out.warnings.append(f"{named_task}{text}; {_NOT_AT_RANDOM}")
+    if isinstance(total, (int, float)) and total == total:
+        check_total(out, total, options)
+    return out
+
+
+def _merged(rows: Sequence[Row]) -> list[Row]:
+    """Rows of one id as one answer with the scores of all."""
+    merged: dict[str, Row] = {}
+    for row in rows:
+        first = merged.setdefault(row.id, row)
+        if first is not row:
+            scores = {**row.scores, **first.scores}
+            output = first.output if first.output is not None else row.output
+            merged[row.id] = first._replace(scores=scores, output=output)
+    return [*merged.values()]
+
+
+def _with_epochs(rows: Sequence[Row]) -> list[Row]:
+    """Rows with the number of the time that the question was asked, where the file does not say it."""
+    times = Counter[tuple[str, str]]()
+    out = []
+    for row in rows:
+        key = (row.id, str(row.more.get("model")))
+        times[key] += 1
+        out.append(row if row.epoch else row._replace(epoch=times[key]))
+    return out
+
+
+def ratings_of(shape: Shape, file: str) -> list[Json]:
+    """What people said of each item, a row each rating: ``id``, ``rater`` and a column of the name of the question.
+
+    Of several values in one rating the texts are joined.
+    """
+    table: dict[tuple[str, str], Json] = {}
+    for number, root in _objects_of(file):
+        for place in _rows(root, shape.rows):
+            cells = _Cells(place, {})
+            if shape.only and not cells.says(shape.only):
+                continue
+            rating = cells.one(shape.rating)
+            if isinstance(rating, list):
+                rating = " + ".join(map(str, rating))
+            key = (_name_of(cells.one(shape.id), number), str(cells.one(shape.rater)))
+            row = table.setdefault(key, {"id": key[0], "rater": key[1]})
+            row[str(cells.one(shape.question))] = rating
+    return [*table.values()]
