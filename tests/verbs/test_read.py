@@ -16,6 +16,7 @@ from oodometer.cli import main
 from oodometer.results.reading import Reading
 
 from ..store.harness import formats
+from ..store.harness.shapes_of_tools import CASES, mt_bench_models, mt_bench_pair
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
@@ -131,7 +132,8 @@ def array(folder: Path) -> Path:
 MADE: dict[str, Callable[[Path], Path]] = {
     "answers": answers, "judged": judged, "binary": binary, "models": models, "side by side": side_by_side,
     "metrics": metrics, "grades": grades, "wins": wins,
-    "array": array, **formats.ALL,
+    "array": array, **formats.ALL, **{name: case.make for name, case in CASES.items()},
+    "pairs of MT-Bench": mt_bench_pair, "two models of MT-Bench": mt_bench_models,
 }  # fmt: skip
 
 

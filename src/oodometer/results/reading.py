@@ -56,7 +56,7 @@ class Reading(Prediction):
     number. macro : mean over tasks. ids : their column, how many there are and how often the most frequent one comes.
     clusters : columns whose values repeat. judges : columns of verdicts; human : that of people's labels. questions :
     what can be asked. files : what was written. left_out : columns that not all tasks have. notes : what was chosen
-    where a log leaves a choice.
+    where a log leaves a choice. truth : what the numbers are of: accuracy, score, or "" where no truth is known.
     """
 
     log: str = ""
@@ -75,6 +75,7 @@ class Reading(Prediction):
     files: Strings = ()
     left_out: Strings = ()
     notes: Strings = ()
+    truth: str = ""
     _command = "read"
 
 
@@ -82,7 +83,9 @@ class Reading(Prediction):
 def reading_view(result: Plain) -> View:
     """What a reading says, from the mapping that JSON holds: the number, what was found, then what can be asked."""
     score, accuracy = interval_of(result["score"]), interval_of(result["accuracy"])
-    share, number = score is None, accuracy or score
+    number = accuracy or score
+    is_score = score is not None or result.get("truth") == "score"
+    share = not is_score or WIN_RATE in result["metrics"]
     title, value_text = "Read", counted(result["rows"], "row")
     if number is not None:
         title = "Accuracy" if share else "Mean score"

@@ -24,7 +24,8 @@ class Shape:
     kind : its name in code. tool : its name for people.
     marks : names that stand in the first object, or columns of the table; all of one of these. ``*`` begins an ending.
     rows : paths to the rows; the first that leads to some. only : path -> values of the rows that are answers.
-    id, epoch, output, input, model, task : paths of these in a row.
+    id, epoch, output, input, model, task : paths of these in a row. variant : path of what makes a model
+    another system, such as its prompt.
     metrics : name -> path of its number or verdict; ``*`` names each by what the ``*`` of its path stands for.
     listed : paths of a list of metrics, of its names and of their numbers.
     words : verdicts besides those that are usual -> number. turned : value of ``#`` where the others' wins are told.
@@ -46,6 +47,7 @@ class Shape:
     output: str = ""
     input: str = ""
     model: str = ""
+    variant: str = ""
     task: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
     listed: Strings = ()
@@ -73,6 +75,7 @@ _ALL = (
         output="response.output",
         input="prompt.raw",
         model="provider.label|provider.id|provider",
+        variant="promptIdx",
         metrics={"success": "success", "score": "score", "*": "namedScores.*"},
         failed={"failureReason": ("2",)},
         reason="error",
@@ -233,6 +236,7 @@ _ALL = (
         metrics={"*": "score_*"},
         words={"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0},
         failed={"error": ()},
+        reason="error",
     ),
     Shape(
         kind="label_studio",

@@ -31,7 +31,6 @@ from ..fields import FIELDS, refuse_classes_beside_positions
 from ..options import checked
 from ..plain import Json, Strings
 from ..predictions import Predictions
-from .arrow import MemoryReader
 from .artifact_cache import checksum, content_of
 from .base import (
     BATCH_ROWS,
@@ -54,7 +53,6 @@ from .columns import AXES, IN_UTC, INDEX, Feed, Kind, Layout, TimeFormat, class_
 from .files import KnownFiles, Stamp, check_file, known_files, packing
 from .memory import ChangedSource, RecordSource, realigned
 from .places import is_remote, path_of
-from .record_table import as_table
 from .scan import TYPE, FilePart, Piece, Plan, Reader, TextReader
 from .where import (
     Condition,
@@ -69,7 +67,6 @@ from .where import (
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
-    from .harness.join import LogRecord
 
 _HEAD_ROWS = 4096  # of which times are looked at together
 _OF_LOGS = (".json", ".jsonl", ".jsonl.gz", ".eval")  # endings of files that tools write
@@ -142,8 +139,10 @@ class ReaderSource(Source):
         extra: Iterable[str],
         where: Sequence[Condition] = (),
         times: TimeFormat = IN_UTC,
+        notes: Strings = (),
     ) -> None:
         path, pieces, columns = opened
+        self.notes = notes
         self.path, self._wanted, self._times, extra = path, axes, times, tuple(extra)
         try:
             if pieces and pieces[0].reader.odd:
@@ -698,9 +697,6 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
             kinds = layout.kinds(layout.feeds.values())
         pieces = source.ranges(BATCH_ROWS)
     else:
-        from .arrow import MemoryReader
-        from .record_table import as_table
-
         table = as_table(source.read())
         layout = Layout.parse(table.column_names, file=source.path)
         kinds = dict.fromkeys(table.column_names, "any")
@@ -837,34 +833,45 @@ def open_predictions(
 
     extra, times, mapping = tuple(extra_columns), *_times(timezone, mapping)
     conditions = parse_where(where, times) if where else ()
-    axes, log = _axes_to_follow(classes, axes), None
-    if format is None and (str(path).lower().endswith(_OF_LOGS) or os.path.isdir(str(path))):
-        log = _log_at(path, unless_table=True)
+    axes = _axes_to_follow(classes, axes)
+    taken = _table_at(path, unless_table=True) if format is None else None
     early = names_in(conditions, mapping) if conditions else []
     names = {*(mapping or {}), *extra, *(condition.column for condition in early)}
-    if log is None:
+    if taken is None:
         try:
             data = open_all(path, names, format, early)
-            is_log = is_details(data[2]) or shape_of_table(data[2]) is not None
-            log = _log_at(path) if is_log else None
-            if log is None:
+            if is_details(data[2]) or shape_of_table(data[2]) is not None:
+                taken = _table_at(path)
+            if taken is None:
                 return ReaderSource(data, axes, mapping, extra, conditions, times)
         except InputError:
-            log = _log_at(path)
-            if log is None:
+            taken = _table_at(path)
+            if taken is None:
                 raise
-    reader = MemoryReader(as_table(log.record))
+    from .arrow import MemoryReader
+
+    table, notes = taken
+    reader = MemoryReader(table)
     opened = (str(path), [Piece(reader)], reader.columns)
-    source = ReaderSource(opened, axes, mapping, extra, conditions, times)
-    source.notes = log.told
-    return source
+    return ReaderSource(opened, axes, mapping, extra, conditions, times, notes)
 
 
-def _log_at(path: Any, unless_table: bool = False) -> LogRecord | None:
-    """What a log at this path holds, None where there is none (`log_at`)."""
+def _table_at(path: Any, unless_table: bool = False) -> tuple[Any, Strings] | None:
+    """What a log, a folder of logs or a JSON document holds, as a table with what is to be said of it; None for any
+    other file. ``unless_table`` : leave out what the ending, or the first file of a folder, does not name as one.
+    """
+    name = str(path)
+    if unless_table and not (name.lower().endswith(_OF_LOGS) or os.path.isdir(name)):
+        return None
+    from .documents import read_document
     from .harness.join import log_at
+    from .record_table import as_table
 
-    return log_at(path, unless_table=unless_table)
+    log = log_at(path, unless_table=unless_table)
+    if log is not None:
+        return as_table(log.record), log.told
+    document = read_document(name) if name.endswith(".json") else None
+    return None if document is None else (document.table, document.notes)
 
 
 @checked()

@@ -168,6 +168,7 @@ def _result(content: Content, out: str | None, files: tuple[str, ...]) -> Readin
         files=files,
         left_out=about.left_out,
         notes=about.notes,
+        truth=content.truth,
     )
 
 

@@ -135,10 +135,14 @@ class _Asking:
             yield _question("How good is it?", "estimate", *words)
 
     def of_numbers(self) -> Iterator[Question]:
-        """Whether a column of numbers is the score, where nothing else is known."""
+        """Whether a column of verdicts is the truth, or one of numbers the score, where nothing else is known."""
         content = self.content
         if content.truth or content.about.human:
             return
+        for name, cells in content.columns.items():
+            if name not in content.taken and cells.verdicts == "correct" and cells.distinct > 1:
+                words = (self.file, *self.options, "--map", f"{name}=correct")
+                yield _question(f"If {name} says what is right", "evaluate", *words)
         numbers = [
             name
             for name, cells in content.columns.items()

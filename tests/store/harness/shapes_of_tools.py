@@ -227,6 +227,19 @@ def mt_bench_single(folder: Path) -> Path:
     return lines(folder / "gpt-4_single.jsonl", rows)
 
 
+def mt_bench_models(folder: Path) -> Path:
+    """The same judgments, and those of another model, which has a point less in each."""
+    path = mt_bench_single(folder)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return lines(
+        path,
+        [
+            *rows,
+            *({**row, "model": "alpaca-13b", "score": max(row["score"] - 1, -1)} for row in rows),
+        ],
+    )
+
+
 def mt_bench_pair(folder: Path) -> Path:
     wins = [
         ("model_1", "model_1"),

@@ -322,7 +322,7 @@ class LogRecord:
     @property
     def told(self) -> Strings:
         """What has to be said of how the logs were read: the metric, and the warnings."""
-        return (*(f"read by {metric}" for metric in self.metrics), *self.warnings)
+        return (*(f"graded by {metric}" for metric in self.metrics), *self.warnings)
 
     @property
     def models(self) -> Strings:

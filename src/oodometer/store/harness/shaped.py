@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import io
 import json
 import os
 import re
@@ -16,7 +15,8 @@ from typing import Any, NamedTuple
 from ...classes import verdict_number
 from ...errors import InputError
 from ...plain import Json, Plain
-from ..files import most_row, opened, translated
+from ..documents import is_json_lines
+from ..files import opened, translated
 from ..shapes import Shape
 from .base import Answers, LogOptions, json_rows, mapping, read_json
 from .others import Row, check_total, graded
@@ -41,10 +41,16 @@ def _objects_of(file: str) -> Iterator[tuple[int, Any]]:
     if file.lower().endswith((".csv", ".parquet", ".pq")):
         with translated(file, "table"):
             yield from enumerate(_table_rows(file), 1)
-    elif _is_of_lines(file):
+    elif _is_array(file) or is_json_lines(file):
         yield from json_rows(file)
     else:
         yield 1, read_json(file)
+
+
+def _is_array(file: str) -> bool:
+    with translated(file, "JSON"), opened(file) as stream:
+        head: bytes = stream.read(64)
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
 def _table_rows(file: str) -> list[Json]:
@@ -57,18 +63,6 @@ def _table_rows(file: str) -> list[Json]:
 
     rows = pq.read_table(file).to_pylist()
     return rows
-
-
-def _is_of_lines(file: str) -> bool:
-    """Whether a file is an array of objects, or has an object a line."""
-    with (
-        translated(file, "JSON"),
-        opened(file) as source,
-        io.BufferedReader(source, 1 << 20) as stream,
-    ):
-        first, second = stream.readline(most_row()).strip(), stream.readline(64).lstrip()
-    is_whole = first.endswith(b"}") and second[:1] in (b"", b"{", b"\r", b"\n")
-    return first.startswith(b"[") or is_whole
 
 
 def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
@@ -135,12 +129,14 @@ class _Cells:
         return [(each.key, each.value) for each in _walk(_Place(value, "", 1, ()), steps, value)]
 
     def one(self, path: str) -> Any:
-        """The first value that is none of null, of the first alternative that has one; None where none has."""
-        for option in path.split("|") if path else ():
-            for _, value in self.all(option):
-                if value is not None:
-                    return value
-        return None
+        """The first value of the alternatives that is neither null nor empty; else an empty one; else None."""
+        values = [
+            value
+            for option in (path.split("|") if path else ())
+            for _, value in self.all(option)
+            if value is not None
+        ]
+        return next((value for value in values if value != ""), "" if values else None)
 
     def says(self, tests: Mapping[str, Sequence[str]]) -> str:
         """The value for which one of the tests holds, "" where none does."""
@@ -217,7 +213,7 @@ def _row(shape: Shape, cells: _Cells, number: int, file: str) -> tuple[Row, str]
         output=_text(cells.one(shape.output)),
         input=_text(cells.one(shape.input)),
         epoch=int(epoch) if str(epoch).isdecimal() else 0,
-        more={} if model is None else {"model": str(model).replace("/", "_")},
+        more={"model": str(model or "").replace("/", "_"), "variant": cells.one(shape.variant)},
         why=f"{_NO_GRADE}: {reason}" if why else _NO_GRADE,
     )
     wrong = cells.says({path: [*values] for path, values in shape.apart.items()})
@@ -296,11 +292,12 @@ def _answers(
     """The answers of one task, graded, with what is to be said of those that were not."""
     rows = [row for row, _ in pairs]
     apart = Counter(why for row, why in pairs if why and row.scores)
-    rows = _merged(rows) if shape.merged else rows
-    models = {row.more.get("model") for row in rows} - {None}
+    rows = _of_models(_merged(rows) if shape.merged else rows)
+    models = [*dict.fromkeys(row.more["model"] for row in rows)]
     if len(models) == 1:
         rows = [row._replace(more={}) for row in rows]
-    out = Answers(file, task or Path(file).stem, next(iter(models)) if len(models) == 1 else None)
+    model = models[0] if len(models) == 1 and models[0] else None
+    out = Answers(file, task or Path(file).stem, model)
     graded(out, _with_epochs(rows), options)
     named_task = f"{out.task}: " if several else ""
     if out.skipped:
@@ -320,6 +317,21 @@ def _answers(
     if isinstance(total, (int, float)) and total == total:
         check_total(out, total, options)
     return out
+
+
+def _of_models(rows: Sequence[Row]) -> list[Row]:
+    """Rows with the model of each, behind it the variant where there are several."""
+    variants = {row.more["variant"] for row in rows}
+    return [
+        row._replace(
+            more={
+                "model": f"{row.more['model']}-{row.more['variant']}".strip("-")
+                if len(variants) > 1
+                else row.more["model"]
+            }
+        )
+        for row in rows
+    ]
 
 
 def _merged(rows: Sequence[Row]) -> list[Row]:
