@@ -162,3 +162,9 @@ def test_evaluate_names_the_verdicts_that_read_finds(
     assert json.loads(capsys.readouterr().out)["metrics"]["accuracy"]["value"] == pytest.approx(
         2 / 3
     )
+
+
+def test_the_form_of_a_table_is_that_of_its_file(tmp_path: Path) -> None:
+    """Also where words become numbers on the way."""
+    rows = [{"id": i, "grade": ["CORRECT", "NOT_ATTEMPTED"][i % 2]} for i in range(40)]
+    assert read(tmp_path, rows).format == "a table (jsonl)"

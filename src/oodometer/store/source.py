@@ -697,6 +697,9 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
             kinds = layout.kinds(layout.feeds.values())
         pieces = source.ranges(BATCH_ROWS)
     else:
+        from .arrow import MemoryReader
+        from .record_table import as_table
+
         table = as_table(source.read())
         layout = Layout.parse(table.column_names, file=source.path)
         kinds = dict.fromkeys(table.column_names, "any")
