@@ -48,13 +48,13 @@ def read_document(path: str) -> Document | None:
     except (OSError, ValueError, RecursionError):  # said where it is read as lines
         return None
     if isinstance(document, list) and document:
-        return Document(_table(_objects(document, path), path))
+        return Document(table_of_rows(_objects(document, path), path))
     if not isinstance(document, dict):
         return None
     if FIELDS.keys() & document and not _rows_of_columns(document):  # a row of JSON Lines
         return None
     found, notes = _longest(document, path)
-    return Document(_table(found.rows, path), notes)
+    return Document(table_of_rows(found.rows, path), notes)
 
 
 def is_json_lines(path: str) -> bool:
@@ -82,7 +82,7 @@ def _objects(rows: Sequence[Any], path: str) -> list[Json]:
     return [*rows]
 
 
-def _table(rows: Sequence[Json], path: str) -> Any:
+def table_of_rows(rows: Sequence[Json], path: str) -> Any:
     """Rows as an Arrow table; cells of a column that are of several kinds become texts."""
     import pyarrow as pa
 

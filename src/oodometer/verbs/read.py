@@ -21,6 +21,7 @@ from ..version import __version__
 from .options import ReadOptions
 from .read_content import About, Cells, Content, is_folder, plain_name, split_record
 from .read_questions import questions_of
+from .read_ratings import ratings_content
 from .read_table import table_content
 
 EXAMPLES = 3  # rows without an answer, which are named
@@ -55,7 +56,9 @@ def read_log(options: ReadOptions) -> Reading:
     except InputError as error:
         if len(paths) > 1:
             raise
-        content = table_content(os.fspath(paths[0]), options.mapping or {}, error)
+        content = ratings_content(paths[0], options) or table_content(
+            os.fspath(paths[0]), options.mapping or {}, error
+        )
     else:
         content = _logs(kinds, options)
     files: list[str] = []
@@ -169,6 +172,7 @@ def _result(content: Content, out: str | None, files: tuple[str, ...]) -> Readin
         left_out=about.left_out,
         notes=about.notes,
         truth=content.truth,
+        agreed=about.agreed,
     )
 
 

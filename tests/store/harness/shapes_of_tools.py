@@ -363,3 +363,106 @@ CASES = {
     "inspect_samples": Case(inspect_samples, "inspect_samples", 5 / 8, 8, "Timeout (1)"),
     "simpleqa": Case(simpleqa, None, 4 / 8, 8, "66.7 % of the 6"),
 }
+
+
+# Three raters of eight texts: "a" for A, "b" for B, "." for none.
+SAID = {"ann": "AABBABAB", "bob": "AABBABBB", "cyd": "AAB.ABBA"}
+WORDS = {"A": "positive", "B": "negative"}
+
+
+def label_studio(folder: Path) -> Path:
+    """An export as JSON; a fourth annotation of the first text was cancelled."""
+    tasks = []
+    for i in range(8):
+        annotations = []
+        for k, (who, said) in enumerate(SAID.items()):
+            if said[i] == ".":
+                continue
+            value = {"choices": [WORDS[said[i]]]}
+            result = [
+                {
+                    "id": "r",
+                    "from_name": "sentiment",
+                    "to_name": "text",
+                    "type": "choices",
+                    "value": value,
+                }
+            ]
+            annotations.append(
+                {
+                    "id": 10 * i + k,
+                    "completed_by": {"id": k, "email": f"{who}@x.org"},
+                    "result": result,
+                    "was_cancelled": False,
+                    "ground_truth": False,
+                    "lead_time": 4.2,
+                }
+            )
+        if i == 0:
+            annotations.append(
+                {**annotations[0], "completed_by": {"email": "dan@x.org"}, "was_cancelled": True}
+            )
+        tasks.append(
+            {
+                "id": i + 1,
+                "annotations": annotations,
+                "predictions": [],
+                "data": {"text": f"T{i}"},
+                "meta": {},
+            }
+        )
+    return put(folder / "project-1.json", tasks)
+
+
+def argilla(folder: Path) -> Path:
+    """Records of Argilla 2 as JSON."""
+    rows = []
+    for i in range(8):
+        responses = [
+            {"value": WORDS[said[i]], "user_id": who, "status": "submitted"}
+            for who, said in SAID.items()
+            if said[i] != "."
+        ]
+        rows.append(
+            {
+                "id": f"r{i}",
+                "fields": {"text": f"T{i}"},
+                "metadata": {},
+                "suggestions": {
+                    "sentiment": {"value": "positive", "score": None, "agent": "model"}
+                },
+                "responses": {"sentiment": responses},
+                "vectors": {},
+                "status": "completed",
+                "_server_id": f"s{i}",
+            }
+        )
+    return put(folder / "records.json", rows)
+
+
+def long_ratings(folder: Path) -> Path:
+    """A row for each rating."""
+    rows = [
+        {"text_id": f"t{i}", "annotator": who, "sentiment": WORDS[said[i]]}
+        for who, said in SAID.items()
+        for i in range(8)
+        if said[i] != "."
+    ]
+    return lines(folder / "ratings.jsonl", rows)
+
+
+def wide_ratings(folder: Path) -> Path:
+    """A column for each rater."""
+    heads = ["text_id", *(f"rater_{who}" for who in SAID)]
+    rows = [[f"t{i}", *(WORDS.get(said[i], "") for said in SAID.values())] for i in range(8)]
+    path = folder / "wide.csv"
+    path.write_text("\n".join(",".join(row) for row in [heads, *rows]) + "\n")
+    return path
+
+
+RATED = {
+    "label_studio": label_studio,
+    "argilla": argilla,
+    "long": long_ratings,
+    "wide": wide_ratings,
+}
