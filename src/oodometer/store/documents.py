@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,8 @@ from ..errors import InputError
 from ..fields import FIELDS
 from ..notes import file_name
 from ..plain import Json, Strings
-from .files import most_row, opened, translated
+from .files import translated
+from .harness.base import is_json_lines
 
 _LEAST_ROWS = 5  # of a list in a document; shorter ones are settings or totals
 _SHOWN = 6
@@ -55,17 +55,6 @@ def read_document(path: str) -> Document | None:
         return None
     found, notes = _longest(document, path)
     return Document(table_of_rows(found.rows, path), notes)
-
-
-def is_json_lines(path: str) -> bool:
-    """Whether a file has an object a line, and more than one."""
-    with (
-        translated(path, "JSON"),
-        opened(path) as source,
-        io.BufferedReader(source, 1 << 20) as stream,
-    ):
-        first, second = stream.readline(most_row()).strip(), stream.readline(64).strip()
-    return first.endswith(b"}") and second.startswith(b"{")
 
 
 def _objects(rows: Sequence[Any], path: str) -> list[Json]:
@@ -139,19 +128,27 @@ def _rows_in(value: Mapping[str, Any], place: Strings = ()) -> Iterator[_Rows]:
 
 def _rows_of(value: Mapping[str, Any]) -> list[Json]:
     """The rows that a mapping is by itself; none where it is no table."""
-    columns, data = value.get("columns"), value.get("data")
-    if isinstance(columns, list) and isinstance(data, list):
-        is_split = all(isinstance(row, list) and len(row) == len(columns) for row in data)
-        if data and is_split:
-            return [dict(zip(map(str, columns), row, strict=True)) for row in data]
-    if _are_objects([*value.values()]) and _are_alike([*value.values()]):
+    objects = [*value.values()]
+    if _are_objects(objects) and _are_alike(objects):
         return [{"id": name, **row} for name, row in value.items()]
-    if len(value) >= _LEAST_ROWS and all(
-        isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)
-        for rows in value.values()
-    ):
+    if len(objects) >= _LEAST_ROWS and all(map(_is_attempts, objects)):
         return [{"id": name, **row} for name, rows in value.items() for row in rows]
-    return _rows_of_columns(value)
+    return _rows_of_split(value) or _rows_of_columns(value)
+
+
+def _is_attempts(rows: Any) -> bool:
+    """Whether a value is a list of objects, as several answers to one question are."""
+    return isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) for row in rows)
+
+
+def _rows_of_split(value: Mapping[str, Any]) -> list[Json]:
+    """The rows of a table written as the names ``columns`` and the cells ``data``; none where it is none."""
+    columns, data = value.get("columns"), value.get("data")
+    if not isinstance(columns, list) or not isinstance(data, list):
+        return []
+    if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
+        return []
+    return [dict(zip(map(str, columns), row, strict=True)) for row in data]
 
 
 def _rows_of_columns(value: Mapping[str, Any]) -> list[Json]:
@@ -165,11 +162,7 @@ def _rows_of_columns(value: Mapping[str, Any]) -> list[Json]:
 
 def _are_objects(value: Any) -> bool:
     """Whether a value is a list of objects that is long enough to be rows."""
-    return (
-        isinstance(value, list)
-        and len(value) >= _LEAST_ROWS
-        and all(isinstance(row, dict) for row in value)
-    )
+    return _is_attempts(value) and len(value) >= _LEAST_ROWS
 
 
 def _are_alike(rows: Sequence[Json]) -> bool:

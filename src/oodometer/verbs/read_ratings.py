@@ -63,21 +63,28 @@ def ratings_content(path: Any, options: ReadOptions) -> Content | None:
         return None
     name, kind = os.fspath(path), file_kind(path)
     shape = SHAPES.get(kind or "")
-    is_export = shape is not None and bool(shape.rater)
-    if kind is not None and not is_export:
+    if kind is not None and (shape is None or not shape.rater):
         return None
-    data = table_of_rows(ratings_of(SHAPES[str(kind)], name), name) if is_export else name
+    form = LOG_NAMES[kind] if kind else f"a table ({os.path.splitext(name)[1][1:]})"
+    data = name if shape is None else table_of_rows(ratings_of(shape, name), name)
     source = opened_raw(data, options.mapping)
-    if source is None or not hasattr(source, "layout") or source.first.form == "npz":
+    if not _may_be_rated(source):
         return None
     rows = _arrow(source)
     columns = {column: Cells(rows.column(column), source.raw_text) for column in rows.column_names}
     requested = options.metric if isinstance(options.metric, str) else None
-    found = _long(rows, columns, requested, is_export) or _wide(rows, columns)
-    if found is None or set(_MODEL_SAID) & {*source.fields}:
-        return None
-    form = LOG_NAMES[str(kind)] if is_export else f"a table ({os.path.splitext(name)[1][1:]})"
-    return _content(name, form, columns, found)
+    found = _long(rows, columns, requested, is_export=shape is not None) or _wide(rows, columns)
+    return None if found is None else _content(name, form, columns, found)
+
+
+def _may_be_rated(source: Any) -> bool:
+    """Whether names of columns tell of raters, and none of a model; the rows are not read."""
+    if source is None or not hasattr(source, "layout") or source.first.form == "npz":
+        return False
+    names = [bare_name(name) for name in source.layout.columns]
+    is_long = any(map(_RATER.fullmatch, names))
+    is_wide = len([*filter(_WIDE.fullmatch, names)]) > 1
+    return (is_long or is_wide) and not set(_MODEL_SAID) & {*source.fields}
 
 
 def _arrow(source: Any) -> Any:
@@ -87,32 +94,51 @@ def _arrow(source: Any) -> Any:
     return pa.Table.from_batches(list(source.raw([*source.layout.columns])))
 
 
+def _first_named(columns: Mapping[str, Cells], pattern: re.Pattern[str], but: Strings) -> str:
+    """The first column whose name has the pattern, "" for none."""
+    names = (name for name in columns if name not in but)
+    return next((name for name in names if pattern.fullmatch(bare_name(name))), "")
+
+
 def _long(
-    rows: Any, columns: Mapping[str, Cells], requested: str | None, is_export: bool
+    rows: Any, columns: Mapping[str, Cells], requested: str | None, *, is_export: bool
 ) -> _Table | None:
     """A row for each rating: columns of the item, of the rater and of what was said."""
-    rater = next((n for n in columns if _RATER.fullmatch(bare_name(n))), None)
-    item = next((n for n in columns if n != rater and _ITEM.fullmatch(bare_name(n))), None)
-    if rater is None or item is None or not 1 < columns[rater].distinct < columns[rater].known:
+    rater = _first_named(columns, _RATER, ())
+    item = _first_named(columns, _ITEM, (rater,))
+    if not rater or not item or columns[item].most < 2:
         return None
     rated = [name for name in columns if name not in (rater, item) and _is_rating(columns[name])]
-    named = rated if is_export else [n for n in rated if _RATING.fullmatch(bare_name(n))] or rated
-    if requested is not None and requested in columns:
-        named = [requested]
-    if not named or columns[item].most < 2:
+    if not is_export:
+        rated = [name for name in rated if _RATING.fullmatch(bare_name(name))] or rated
+    if not rated or not 1 < columns[rater].distinct < columns[rater].known:
         return None
-    question = max(named, key=lambda name: columns[name].known)
-    texts = zip(*(map(str, rows.column(name).to_pylist()) for name in (item, rater)), strict=True)
+    if requested is not None and requested not in rated:
+        raise InputError(
+            "a column of ratings",
+            got=repr(requested),
+            remedy=f"name one: --metric {' or --metric '.join(map(shlex.quote, rated[:3]))}",
+        )
+    question = requested or max(rated, key=lambda name: columns[name].known)
+    items, raters = (list(map(str, rows.column(name).to_pylist())) for name in (item, rater))
+    cells = _cells_by_rater(items, raters, rows.column(question).to_pylist())
+    if cells is None:
+        return None
+    taken = dict.fromkeys(rated, "another rating")
+    taken |= {item: "item", rater: "rater", question: "rating"}
+    return _Table(question, [*dict.fromkeys(items)], [*dict.fromkeys(raters)], cells, taken)
+
+
+def _cells_by_rater(
+    items: Sequence[str], raters: Sequence[str], cells: Sequence[Any]
+) -> list[list[Any]] | None:
+    """The ratings by rater and item, in their order; None where a rater said two things of an item."""
     said = dict[tuple[str, str], Any]()
-    for key, cell in zip(texts, rows.column(question).to_pylist(), strict=True):
-        if cell is not None and said.setdefault(key, cell) != cell:
-            return None  # a rater who said two things of an item
-    items = [*dict.fromkeys(key for key, _ in said)]
-    raters = [*dict.fromkeys(who for _, who in said)]
-    cells = [[said.get((key, who)) for key in items] for who in raters]
-    taken = {item: "item", rater: "rater", question: "rating"}
-    taken |= dict.fromkeys((name for name in named if name != question), "another rating")
-    return _Table(question, items, raters, cells, taken)
+    for item, rater, cell in zip(items, raters, cells, strict=True):
+        if cell is not None and said.setdefault((rater, item), cell) != cell:
+            return None
+    keys = [*dict.fromkeys(items)]
+    return [[said.get((rater, item)) for item in keys] for rater in dict.fromkeys(raters)]
 
 
 def _wide(rows: Any, columns: Mapping[str, Cells]) -> _Table | None:
@@ -123,13 +149,13 @@ def _wide(rows: Any, columns: Mapping[str, Cells]) -> _Table | None:
     raters = [name for name in names if _is_like(rows, name, names[0])]
     if len(raters) < 2 or columns[raters[0]].distinct > _MOST_GRADES:
         return None
-    item = next((n for n in columns if _ITEM.fullmatch(bare_name(n)) and n not in raters), None)
-    keys = range(len(rows)) if item is None else rows.column(item).to_pylist()
+    item = _first_named(columns, _ITEM, tuple(raters))
+    keys = rows.column(item).to_pylist() if item else range(len(rows))
     items = [*map(str, keys)]
     if len({*items}) < len(items):
         return None
     cells = [rows.column(name).to_pylist() for name in raters]
-    taken = dict.fromkeys(raters, "rater") | ({} if item is None else {item: "item"})
+    taken = dict.fromkeys(raters, "rater") | ({item: "item"} if item else {})
     return _Table("vote", items, raters, cells, taken)
 
 

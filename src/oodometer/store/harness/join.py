@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -261,35 +261,38 @@ def log_at(path: Any, unless_table: bool = False) -> LogRecord | None:
     if not isinstance(path, (str, os.PathLike)):
         return None
     name = os.fspath(path)
-    if os.path.isdir(name):
-        files = [*islice(_files_below(name), _MOST_BESIDE)]
-        named = [file for file in files if file.lower().endswith(_ENDINGS[:4])]
-        kinds = map(log_kind, named[:1] if unless_table else files)
-        if not any(kind and not (unless_table and kind == _MAY_BE_TABLE) for kind in kinds):
-            return None
-    else:
-        kind, files = file_kind(name), [name]
-        if kind is None or (unless_table and kind == _MAY_BE_TABLE):
-            return None
-        if kind in SHAPES and SHAPES[kind].rater:
-            raise InputError(
-                "what a model answered",
-                got=f"what people said of it ({LOG_NAMES[kind]})",
-                file=name,
-                remedy=f"`oodometer read {shlex.quote(name)}` says how far they agree",
-            )
+    is_folder = os.path.isdir(name)
+    files = [*islice(_files_below(name), _MOST_BESIDE)] if is_folder else [name]
+    looked_at = files
+    if is_folder and unless_table:
+        looked_at = [file for file in files if file.lower().endswith(_ENDINGS[:4])][:1]
+    kinds = {file_kind(file) for file in looked_at} - {None}
+    if not kinds - ({_MAY_BE_TABLE} if unless_table else set()):
+        return None
+    _refuse_ratings(kinds, name)
     stats = [(stat.st_mtime_ns, stat.st_size) for stat in map(os.stat, files)]
     log = _read_once(name, tuple(stats))
-    models = log.models
-    if len(models) > 1:
+    if len(log.models) > 1:
         folder = f"{re.sub('[^A-Za-z0-9._-]+', '_', Path(name).stem)}-models/"
         raise InputError(
             "answers of one model",
-            got=f"{len(models)}: {', '.join(models[:3])}",
+            got=f"{len(log.models)}: {', '.join(log.models[:3])}",
             file=name,
             remedy=f"write a file for each: `oodometer read {shlex.quote(name)} --out {folder}`",
         )
     return log
+
+
+def _refuse_ratings(kinds: Collection[str | None], name: str) -> None:
+    """Raise `InputError` for what people said of answers, where a model's answers are asked for."""
+    rated = [str(kind) for kind in kinds if kind in SHAPES and SHAPES[str(kind)].rater]
+    if rated and len(rated) == len(kinds):
+        raise InputError(
+            "what a model answered",
+            got=f"what people said of it ({LOG_NAMES[rated[0]]})",
+            file=name,
+            remedy=f"`oodometer read {shlex.quote(name)}` says how far they agree",
+        )
 
 
 @lru_cache(maxsize=4)

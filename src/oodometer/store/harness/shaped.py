@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from ...classes import verdict_number
 from ...errors import InputError
 from ...plain import Json, Plain
-from ..documents import is_json_lines
 from ..files import opened, translated
 from ..shapes import Shape
-from .base import Answers, LogOptions, json_rows, mapping, read_json
+from .base import Answers, LogOptions, is_json_lines, json_rows, mapping, read_json
 from .others import Row, check_total, graded
 
 _STEPS = re.compile(r"\{\w+:\w+\}|\[\]|[^.\[\]{}]+")
@@ -290,33 +289,41 @@ def _answers(
     several: bool,
 ) -> Answers:
     """The answers of one task, graded, with what is to be said of those that were not."""
-    rows = [row for row, _ in pairs]
     apart = Counter(why for row, why in pairs if why and row.scores)
-    rows = _of_models(_merged(rows) if shape.merged else rows)
-    models = [*dict.fromkeys(row.more["model"] for row in rows)]
+    answers = [row for row, _ in pairs]
+    rows = _of_models(_merged(answers) if shape.merged else answers)
+    models = {row.more["model"] for row in rows}
+    model = next(iter(models)) or None if len(models) == 1 else None
     if len(models) == 1:
         rows = [row._replace(more={}) for row in rows]
-    model = models[0] if len(models) == 1 and models[0] else None
     out = Answers(file, task or Path(file).stem, model)
     graded(out, _with_epochs(rows), options)
-    named_task = f"{out.task}: " if several else ""
-    if out.skipped:
-        whys = Counter(why for _, why in out.skipped).most_common(2)
-        named = ", ".join(
-            f"{why.removeprefix(f'{_NO_GRADE}: ')} ({count:,})"
-            for why, count in whys
-            if why != _NO_GRADE
-        )
-        text = f"{len(out.skipped):,} of {len(rows):,} answers have no grade"
-        text += f" ({named})" if named else ""
-        out.warnings.append(f"{named_task}{text}; they are left out, which is {_NOT_AT_RANDOM}")
-    if apart:
-        named = ", ".join(f"{why} ({count:,})" for why, count in apart.most_common(3))
-        text = f"{apart.total():,} of {len(rows):,} answers count as wrong, as {shape.tool} has it: {named}"
-        out.warnings.append(f"{named_task}{text}; {_NOT_AT_RANDOM}")
+    lines = _said_of(out.skipped, apart, len(rows), shape.tool)
+    out.warnings += [f"{out.task}: {line}" if several else line for line in lines]
     if isinstance(total, (int, float)) and total == total:
         check_total(out, total, options)
     return out
+
+
+def _said_of(
+    skipped: Sequence[tuple[str, str]], apart: Counter[str], rows: int, tool: str
+) -> list[str]:
+    """What is to be said of answers without a grade, and of those that count as wrong without having been graded."""
+    lines = []
+    if skipped:
+        said = f"{len(skipped):,} of {rows:,} answers have no grade"
+        whys = Counter(why.removeprefix(_NO_GRADE).lstrip(": ") for _, why in skipped)
+        lines.append(f"{said}{_counted(whys)}; they are left out, which is {_NOT_AT_RANDOM}")
+    if apart:
+        said = f"{apart.total():,} of {rows:,} answers count as wrong, as {tool} has it"
+        lines.append(f"{said}{_counted(apart)}; {_NOT_AT_RANDOM}")
+    return lines
+
+
+def _counted(reasons: Counter[str]) -> str:
+    """The most frequent reasons with their numbers, in brackets; "" where there are none."""
+    named = [f"{why} ({count:,})" for why, count in reasons.most_common(3) if why]
+    return f": {', '.join(named)}" if named else ""
 
 
 def _of_models(rows: Sequence[Row]) -> list[Row]:
