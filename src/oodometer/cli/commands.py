@@ -288,9 +288,9 @@ def _advised(name: str, offered: Sequence[Declared], typed: Plain) -> Iterator[N
             error, (MissingColumnsError, UnknownColumnError)
         ) and "known classes" not in str(error):
             raise
-        from .advice import better_command
+        from .advice import better_command, reading_command
 
-        command = better_command(name, offered, typed, error)
+        command = better_command(name, offered, typed, error) or reading_command(error)
         if command is None:
             raise
         if isinstance(error, InputError):

@@ -20,10 +20,12 @@ from ..errors import InputError
 from ..fields import FIELDS
 from ..metrics.mean_score import FAILED_GRADE
 from ..notes import file_name
+from ..plain import Strings
 from ..predictions import Predictions
 from ..results.reading import WIN_RATE, Question
 from ..store import as_source
 from ..store.columns import Layout, as_options, bare_name
+from ..store.documents import read_document
 from ..store.harness import log_kind
 from ..store.record_table import as_table
 from .guessing import Asked, guess, opened_raw
@@ -62,7 +64,7 @@ _TRUTH = {"label", "correct", "score"}
 @dataclass
 class _Table:
     """A table as it was opened: the source, what is read (a path, or rows in memory), its rows and columns, and the
-    renamings so far, theirs -> ours.
+    renamings so far, theirs -> ours. notes : where in a JSON document its rows stand.
     """
 
     source: Any
@@ -70,6 +72,7 @@ class _Table:
     rows: Any
     columns: dict[str, Cells]
     renamed: dict[str, str]
+    notes: Strings = ()
 
     @property
     def fields(self) -> set[str]:
@@ -153,7 +156,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
         log=path,
         format=f"a table ({'json' if path.endswith('.json') else table.source.first.form})",
         warnings=(
-            *table.source.notes,
+            *table.notes,
             *guessed.warnings,
             *abstained,
             *failed,
@@ -184,7 +187,8 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
     """The table at a path; ``error``, or what is wrong with it, where it is none."""
     if os.path.isdir(path) and any(map(log_kind, Path(path).rglob("*"))):
         raise error  # logs that do not go together
-    source: Any = opened_raw(path, mapping)
+    document = read_document(path) if path.endswith(".json") else None
+    source: Any = opened_raw(path if document is None else document.table, mapping)
     if not hasattr(source, "layout"):
         if path.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
             raise InputError(
@@ -201,7 +205,8 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
     else:
         rows = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
     columns = {name: Cells(rows.column(name), source.raw_text) for name in rows.column_names}
-    return _Table(source, path, rows, columns, dict(mapping))
+    notes = () if document is None else document.notes
+    return _Table(source, path, rows, columns, dict(mapping), notes)
 
 
 def _fed(layout: Layout) -> dict[str, str]:
