@@ -8,7 +8,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,11 +100,33 @@ def _entry(value: Any, step: str) -> Any:
 def _rows(root: Any, paths: Sequence[str]) -> list[_Place]:
     """The rows of an object, by the first path that leads to some."""
     for path in paths:
+        if not path:
+            return [_Place(root, "", 1, ())]
         steps = _STEPS.findall(path)
         found = [*_walk(_Place(root, "", 1, ()), steps, root)]
         if found:
             return found
     return []
+
+
+class _Path(NamedTuple):
+    """A path without alternatives: where it begins, its steps, and whether they are names alone."""
+
+    start: str
+    steps: tuple[str, ...]
+    is_plain: bool
+
+
+@cache
+def _options_of(path: str) -> tuple[_Path, ...]:
+    """The alternatives of a path; none where it is empty."""
+    out = []
+    for option in path.split("|") if path else ():
+        start = option if option in (".", "@", "#") else option[0] if option[0] in "/^~" else ""
+        steps = () if start in (".", "@", "#") else tuple(_STEPS.findall(option.lstrip("/^~")))
+        is_plain = not any(step == "[]" or step[0] == "{" or "*" in step for step in steps)
+        out.append(_Path(start, steps, is_plain))
+    return tuple(out)
 
 
 class _Cells:
@@ -112,35 +135,41 @@ class _Cells:
     def __init__(self, row: _Place, heads: Plain) -> None:
         self.row, self.heads = row, heads
 
-    def all(self, path: str) -> list[tuple[str, Any]]:
-        """Each value that a path without alternatives leads to, with the name that a ``*`` stood for."""
-        row, start = self.row, path[:1]
-        if path in (".", "@", "#"):
-            return [("", {".": row.value, "@": row.key, "#": row.number}[path])]
-        value = row.value
+    def _begin(self, start: str) -> Any:
+        """The value at which a path begins."""
+        row = self.row
+        if not start or start == ".":
+            return row.value
         if start == "/":
-            value = row.around[0] if row.around else row.value
-        elif start == "^":
-            value = row.around[-1] if row.around else None
-        elif start == "~":
-            value = self.heads
-        steps = _STEPS.findall(path.lstrip("/^~"))
-        return [(each.key, each.value) for each in _walk(_Place(value, "", 1, ()), steps, value)]
+            return row.around[0] if row.around else row.value
+        if start == "^":
+            return row.around[-1] if row.around else None
+        return {"@": row.key, "#": row.number, "~": self.heads}[start]
+
+    def all(self, path: _Path) -> list[tuple[str, Any]]:
+        """Each value that a path leads to, with the name that a ``*`` stood for; none for null."""
+        value = self._begin(path.start)
+        if path.is_plain:
+            for step in path.steps:
+                value = value.get(step) if type(value) is dict else _entry(value, step)
+            return [] if value is None else [("", value)]
+        places = _walk(_Place(value, "", 1, ()), path.steps, value)
+        return [(place.key, place.value) for place in places if place.value is not None]
 
     def one(self, path: str) -> Any:
         """The first value of the alternatives that is neither null nor empty; else an empty one; else None."""
-        values = [
-            value
-            for option in (path.split("|") if path else ())
-            for _, value in self.all(option)
-            if value is not None
-        ]
-        return next((value for value in values if value != ""), "" if values else None)
+        empty = None
+        for option in _options_of(path):
+            for _, value in self.all(option):
+                if value != "":
+                    return value
+                empty = value
+        return empty
 
-    def says(self, tests: Mapping[str, Sequence[str]]) -> str:
+    def says(self, tests: Mapping[str, Collection[str]]) -> str:
         """The value for which one of the tests holds, "" where none does."""
         for path, values in tests.items():
-            for option in path.split("|"):
+            for option in _options_of(path):
                 for _, value in self.all(option):
                     text = str(value).lower()
                     if text in values or (not values and value not in (None, "", False, [])):
@@ -215,9 +244,9 @@ def _row(shape: Shape, cells: _Cells, number: int, file: str) -> tuple[Row, str]
         more={"model": str(model or "").replace("/", "_"), "variant": cells.one(shape.variant)},
         why=f"{_NO_GRADE}: {reason}" if why else _NO_GRADE,
     )
-    wrong = cells.says({path: [*values] for path, values in shape.apart.items()})
-    names = {value: said for values in shape.apart.values() for value, said in values.items()}
-    return row, names.get(wrong, "")
+    wrong = cells.says(shape.apart)
+    said = (values[wrong] for values in shape.apart.values() if wrong in values)
+    return row, next(said, "")
 
 
 def _scores(shape: Shape, cells: _Cells, number: int, file: str) -> Json:
@@ -226,7 +255,7 @@ def _scores(shape: Shape, cells: _Cells, number: int, file: str) -> Json:
     for name, path in shape.metrics.items():
         if name == "*":
             prefix, _, suffix = path.rpartition(".")[2].partition("*")
-            for key, value in cells.all(path):
+            for key, value in cells.all(_options_of(path)[0]):
                 bare = key.removeprefix(prefix).removesuffix(suffix)
                 scores.setdefault(bare, _number(value, shape, cells))
             continue
