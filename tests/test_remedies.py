@@ -27,6 +27,8 @@ from benchmarks.hostile.remedies import (  # noqa: E402
     wrong_options,
 )
 
+from .store.harness.shapes_of_tools import label_studio, mt_bench_models, mt_bench_pair  # noqa: E402
+
 SOURCE = ROOT / "src" / "oodometer"
 
 
@@ -206,14 +208,19 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         True,
     ),
     "nothing to evaluate": (tables(site="site", row="row"), ["evaluate", "ref.csv"], False),
-    "a log that is taken for predictions": (
-        samples("samples_t.jsonl", CHOICES),
-        ["evaluate", "samples_t.jsonl"],
+    "answers of two models": (
+        lambda: mt_bench_models(Path()) and None,
+        ["evaluate", "gpt-4_single.jsonl"],
         True,
     ),
-    "logs that are compared as they are": (
-        samples("samples_t.jsonl", CHOICES),
-        ["estimate", "samples_t.jsonl", "samples_t.jsonl"],
+    "ratings that are taken for answers": (
+        lambda: label_studio(Path()) and None,
+        ["evaluate", "project-1.json"],
+        True,
+    ),
+    "battles that are taken for answers": (
+        lambda: mt_bench_pair(Path()) and None,
+        ["evaluate", "gpt-4_pair.jsonl"],
         True,
     ),
     "a metric that the log lacks": (

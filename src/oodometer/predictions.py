@@ -440,7 +440,8 @@ class Predictions:
 
     def with_prediction(self, prediction: Array) -> Predictions:
         """The same samples with other predicted classes: positions in `classes`, int32, shape (sample,)."""
-        cache = {"top": self._cache["top"]} if "top" in self._cache else {}
+        kept = ("top", CONTENT_KEYS)  # samples of decided rows are those of the rows as they came
+        cache = {name: self._cache[name] for name in kept if name in self._cache}
         return replace(self, prediction=prediction, _cache=cache)
 
     @staticmethod

@@ -59,28 +59,32 @@ def quiz(path: Path, rows: int, seed: int, gain: float) -> float:
 
 @pytest.mark.parametrize("kind", ["lm_eval", "inspect", "folder"])
 @pytest.mark.parametrize("command", ["evaluate", "estimate", "compare"])
-def test_a_log_that_is_taken_for_predictions_is_read_first(
+def test_a_log_is_read_by_every_command_as_its_predictions_file(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     command: str,
     kind: str,
 ) -> None:
-    """The command of the refusal works as it stands, and then the first one does."""
+    """The log itself, and the file that `read` writes of it, give the same numbers."""
     monkeypatch.chdir(tmp_path)
     log = tmp_path / {"lm_eval": MC.name, "inspect": "log.json", "folder": "logs"}[kind]
     if kind == "folder":
         log.mkdir()
     source = LOGS / "inspect_animals.json" if kind == "inspect" else MC
     (log / MC.name if kind == "folder" else log).write_bytes(source.read_bytes())
-    code, _, err = run(capsys, command, *[log] * (1 if command == "evaluate" else 2))
-    assert code == 2
-    assert "expected a predictions file, got" in err
-    _, remedy, _ = err.split("`")
-    assert run(capsys, *remedy.split()[1:])[0] == 0
-    written = remedy.split()[-1]
-    assert run(capsys, command, *[written] * (1 if command == "evaluate" else 2))[0] in (0, 2)
-    assert run(capsys, "evaluate", written)[0] == 0
+    assert run(capsys, "read", log, "--out", "written.parquet")[0] == 0
+    said = []
+    for file in (log, "written.parquet"):
+        files = [file] * (1 if command == "evaluate" else 2)
+        code, out, _ = run(capsys, command, *files, "--json", "-")
+        assert code in (0, 2)
+        said.append((code, json.loads(out or "{}")))
+    names = {"evaluate": "metrics", "estimate": "headline", "compare": "difference"}
+    assert said[0][0] == said[1][0]
+    first, second = (found.get(names[command]) for _, found in said)
+    assert first == second or (command == "compare" and first["value"] == second["value"])
+    assert command != "evaluate" or said[0][1]["metrics"]
 
 
 def test_totals_and_chats_without_a_reply_are_told_what_is_missing(

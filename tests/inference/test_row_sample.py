@@ -177,3 +177,11 @@ def test_places_are_spread_evenly(total: int, count: int) -> None:
     assert len(places) == min(total, count)
     assert len(places) == 0 or (places[0] >= 0 and places[-1] < total)
     assert len(np.unique(np.diff(places))) <= 2
+
+
+def test_rows_keep_their_keys_when_they_are_calibrated_and_decided() -> None:
+    record = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]])
+    keys = content_keys(record)
+    calibrated = record.with_probabilities(np.array([[0.8, 0.2], [0.5, 0.5], [0.6, 0.4]]), "other")
+    decided = calibrated.with_prediction(np.array([0, 0, 0], dtype=np.int32))
+    assert (content_keys(decided) == keys).all()

@@ -16,6 +16,7 @@ from oodometer.cli import main
 from oodometer.results.reading import Reading
 
 from ..store.harness import formats
+from ..store.harness.shapes_of_tools import CASES, mt_bench_models, mt_bench_pair
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
@@ -131,7 +132,8 @@ def array(folder: Path) -> Path:
 MADE: dict[str, Callable[[Path], Path]] = {
     "answers": answers, "judged": judged, "binary": binary, "models": models, "side by side": side_by_side,
     "metrics": metrics, "grades": grades, "wins": wins,
-    "array": array, **formats.ALL,
+    "array": array, **formats.ALL, **{name: case.make for name, case in CASES.items()},
+    "pairs of MT-Bench": mt_bench_pair, "two models of MT-Bench": mt_bench_models,
 }  # fmt: skip
 
 
@@ -301,9 +303,9 @@ def document(place: tuple[str, str], rows: list[dict[str, object]], **more: obje
 def test_rows_that_stand_inside_a_document(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As promptfoo writes them: a list two names deep, its index of the prompt the same in every row."""
+    """As some tools write them: a list two names deep, its index of the prompt the same in every row."""
     rows: list[dict[str, object]] = [
-        {"promptIdx": 0, "testIdx": i, "success": i % 4 != 0, "vars": {"q": f"question {i}"}}
+        {"promptIndex": 0, "testIdx": i, "success": i % 4 != 0, "vars": {"q": f"question {i}"}}
         for i in range(40)
     ]
     path = tmp_path / "evals.json"

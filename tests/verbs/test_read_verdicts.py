@@ -162,3 +162,35 @@ def test_evaluate_names_the_verdicts_that_read_finds(
     assert json.loads(capsys.readouterr().out)["metrics"]["accuracy"]["value"] == pytest.approx(
         2 / 3
     )
+
+
+def test_the_form_of_a_table_is_that_of_its_file(tmp_path: Path) -> None:
+    """Also where words become numbers on the way."""
+    rows = [{"id": i, "grade": ["CORRECT", "NOT_ATTEMPTED"][i % 2]} for i in range(40)]
+    assert read(tmp_path, rows).format == "a table (jsonl)"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "i", "model_a": "x", "model_b": "y", "winner": "model_a"},
+        {"id": "i", "grade": "NOT_ATTEMPTED"},
+        {"item": "i", "rater": "r", "sentiment": "good"},
+    ],
+)
+def test_evaluate_names_read_for_what_it_cannot_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: dict[str, str]
+) -> None:
+    """Battles, words that are no verdicts of ours, ratings of several people."""
+    rows = [{**row, "id": str(k)} for k in range(60)]
+    if "rater" in row:
+        rows = [
+            {"item": str(k // 2), "rater": "rs"[k % 2], "sentiment": "ab"[k % 3 > 0]}
+            for k in range(60)
+        ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["evaluate", str(path)]) == 2
+    command = capsys.readouterr().err.strip().rpartition("try: oodometer ")[2]
+    assert command == f"read {path}"
+    assert main(command.split()) == 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import OodometerError, UnknownColumnError, near_names
+from ..errors import InputError, OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..options import Declared, spelt
 from ..plain import Json, Plain
@@ -254,3 +254,18 @@ def better_command(
     if _PLACEHOLDER in renamings:
         return f"{command}, where {_PLACEHOLDER} is your column of the truth"
     return command if _was_tried(inputs, renamings, arguments.get("classes")) else None
+
+
+def reading_command(error: OodometerError) -> str | None:
+    """The command that says what a file holds, where `read` knows more of it than its columns; None elsewhere."""
+    from ..verbs.read import read_log
+
+    file = error.file if isinstance(error, InputError) else None
+    if file is None:
+        return None
+    try:
+        reading = read_log(file)
+    except OodometerError:
+        return None
+    is_known = reading.truth or reading.tasks or reading.agreed is not None
+    return shlex.join(["oodometer", "read", file]) if is_known else None

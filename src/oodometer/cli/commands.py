@@ -293,9 +293,9 @@ def _advised(name: str, offered: Sequence[Declared], typed: Plain) -> Iterator[N
             raise error.at() from None
         if not isinstance(error, (MissingColumnsError, ClassesError, UnknownColumnError)):
             raise
-        from .advice import better_command
+        from .advice import better_command, reading_command
 
-        command = better_command(name, offered, typed, error)
+        command = better_command(name, offered, typed, error) or reading_command(error)
         if command is None:
             raise
         if isinstance(error, InputError):

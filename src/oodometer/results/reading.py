@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..plain import Plain, Strings
@@ -39,6 +39,33 @@ class TaskRead(Record):
 
 
 @dataclass(frozen=True)
+class RaterRead(Record):
+    """A rater: how many items were rated, and how often as the vote of the others has it."""
+
+    name: str
+    rated: int
+    number: Interval | None
+
+
+@dataclass(frozen=True)
+class Agreed(Record):
+    """How far raters agree.
+
+    alpha : Krippendorff's, on ``scale`` (nominal, ordinal or interval). with_vote : how often a rating is what the vote
+    of the others is. items : those with two ratings or more. tied : votes that are ties. others : alpha on the other
+    scales, where ratings are numbers.
+    """
+
+    scale: str
+    alpha: Interval
+    with_vote: Interval
+    items: int
+    raters: tuple[RaterRead, ...]
+    tied: int
+    others: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
 class Question(Record):
     """What can be asked, and the command for it; ``needs`` says what stands for a word in capitals in it."""
 
@@ -56,7 +83,8 @@ class Reading(Prediction):
     number. macro : mean over tasks. ids : their column, how many there are and how often the most frequent one comes.
     clusters : columns whose values repeat. judges : columns of verdicts; human : that of people's labels. questions :
     what can be asked. files : what was written. left_out : columns that not all tasks have. notes : what was chosen
-    where a log leaves a choice.
+    where a log leaves a choice. truth : what the numbers are of: accuracy, score, or "" where no truth is known.
+    agreed : how far raters agree, where the file holds what several people said.
     """
 
     log: str = ""
@@ -75,6 +103,8 @@ class Reading(Prediction):
     files: Strings = ()
     left_out: Strings = ()
     notes: Strings = ()
+    truth: str = ""
+    agreed: Agreed | None = None
     _command = "read"
 
 
@@ -82,12 +112,24 @@ class Reading(Prediction):
 def reading_view(result: Plain) -> View:
     """What a reading says, from the mapping that JSON holds: the number, what was found, then what can be asked."""
     score, accuracy = interval_of(result["score"]), interval_of(result["accuracy"])
-    share, number = score is None, accuracy or score
+    number = accuracy or score
+    is_score = score is not None or result.get("truth") == "score"
+    share = not is_score or WIN_RATE in result["metrics"]
     title, value_text = "Read", counted(result["rows"], "row")
     if number is not None:
         title = "Accuracy" if share else "Mean score"
         value_text = percent(number.value) if share else f"{number.value:.4f}"
-    lines = [_source(result), "; ".join(_facts(result)), *_judges(result), *_left_out(result)]
+    agreed = result.get("agreed")
+    if agreed:
+        number, share = interval_of(agreed["alpha"]), False
+        title, value_text = "Krippendorff's alpha", f"{agreed['alpha']['value']:.3f}"
+    lines = [
+        _source(result),
+        "; ".join(_facts(result)),
+        *_agreed(agreed),
+        *_judges(result),
+        *_left_out(result),
+    ]
     question_lines = _asked(result["questions"])
     warned = min(len(result["warnings"]), _SHOWN)
     room = max(_SCREEN - len(lines) - len(question_lines) - 2 * warned, _SHOWN)
@@ -102,7 +144,11 @@ def reading_view(result: Plain) -> View:
         share=share,
         sentences=tuple(lines),
         details=tuple(result["notes"]),
-        grids=(tasks, _columns_grid(result["columns"], None if tasks.rows else room)),
+        grids=(
+            _raters_grid(agreed),
+            tasks,
+            _columns_grid(result["columns"], None if tasks.rows else room),
+        ),
         notes=(
             *([written] if result["files"] else ()),
             *(question_lines if result["questions"] else ()),
@@ -121,7 +167,10 @@ def _source(result: Plain) -> str:
 def _facts(result: Plain) -> list[str]:
     """How many rows have a truth, how often each id stands, and what may be clusters."""
     facts, labelled, ids = [], result["labelled"], result["ids"]
-    if labelled != result["rows"]:
+    if result.get("agreed"):
+        rated = sum(rater["rated"] for rater in result["agreed"]["raters"])
+        facts.append(counted(rated, "rating"))
+    elif labelled != result["rows"]:
         none = "no row has a label or a score"
         facts.append(f"truth of {labelled:,} rows" if labelled else none)
     if ids is not None:
@@ -143,6 +192,32 @@ def _judges(result: Plain) -> list[str]:
     human = f"; people's labels: {named[result['human']]}" if result["human"] else ""
     judges = listed([named[name] for name in result["judges"][:_SHOWN]])
     return [f"Verdicts of judges: {judges}{human}"]
+
+
+def _agreed(agreed: Plain | None) -> list[str]:
+    """On which scale raters agree, and how often a rating is what the others' vote is."""
+    if not agreed:
+        return []
+    share = interval_of(agreed["with_vote"])
+    ends = f"{percent(share.lower)} to {percent(share.upper)}" if share else ""
+    vote = (
+        f"A rating is what the vote of the others is {percent(share.value)} ({ends})"
+        if share
+        else ""
+    )
+    others = [f"{name} {number['value']:.3f}" for name, number in agreed["others"].items()]
+    scale = f"The scale is {agreed['scale']}" + (f" ({', '.join(others)})" if others else "")
+    return [f"{vote} of the time, on {agreed['items']:,} items; ties count in parts", scale]
+
+
+def _raters_grid(agreed: Plain | None) -> Grid:
+    """How often each rater says what the vote of the others says."""
+    rows = [
+        [rater["name"], f"{rater['rated']:,}", *cells_of(rater["number"], share=True)]
+        for rater in (agreed or {}).get("raters", ())
+    ]
+    columns = ["rater", "rated", "as the others", "lower", "upper"]
+    return Grid("By rater", columns, rows, noun="rater")
 
 
 def _left_out(result: Plain) -> list[str]:

@@ -268,6 +268,7 @@ class Source(ABC):
     unread: Mapping[str, UnknownColumnError] = MappingProxyType({})
     lacking: MissingColumnsError | None = None  # what is to be said where it holds no field at all
     index: str | None = None  # the column that was a frame's index: pandas names rows by it
+    notes: Strings = ()  # what is to be said of how a log was read
 
     @property
     @abstractmethod

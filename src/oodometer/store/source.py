@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
 _HEAD_ROWS = 4096  # of which times are looked at together
+_OF_LOGS = (".json", ".jsonl", ".jsonl.gz", ".eval")  # endings of files that tools write
 _SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
 
 
@@ -151,9 +152,11 @@ class ReaderSource(Source):
         where: Sequence[Condition] = (),
         times: TimeFormat = IN_UTC,
         *,
+        notes: Strings = (),
         as_far_as_known: bool = False,
     ) -> None:
         path, pieces, columns = opened
+        self.notes = notes
         self.path, self._wanted, self._times, extra = path, axes, times, tuple(extra)
         try:
             if pieces and pieces[0].reader.odd:
@@ -862,6 +865,8 @@ def open_predictions(
     ``where`` are conditions such as ``"day >= 2026-11-01"``; only rows for which all of them hold are read. Times
     become instants of UTC; those without an offset or zone are what the clock of ``timezone`` showed, by default UTC's.
 
+    A log of an evaluation, or a folder of logs, is read as `read_log` reads it; `Source.notes` says what was chosen.
+
     Raises `InputError` naming file, row and column, `UsageError` for a column that is not there.
 
     >>> import pathlib, tempfile
@@ -871,39 +876,69 @@ def open_predictions(
     >>> source.classes, source.fields, source.read().accuracy
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
+    from .shapes import is_details, shape_of_table
+
     extra, times, mapping = tuple(extra_columns), *_times(timezone, mapping)
     conditions = parse_where(where, times) if where else ()
+    axes = _axes_to_follow(classes, axes)
+    taken = _table_at(path, unless_table=True) if format is None else None
     early = names_in(conditions, mapping) if conditions else []
-    try:
-        data = open_all(
-            path,
-            {*(mapping or {}), *extra, *(condition.column for condition in early)},
-            format,
-            early,
-        )
-        target_axes = _axes_to_follow(classes, axes)
-        source = ReaderSource(
-            data,
-            target_axes,
-            mapping,
-            extra,
-            conditions,
-            times,
-            as_far_as_known=as_far_as_known,
-        )
-    except InputError:
-        _refuse_logs(path)
-        raise
-    if source.lacking is not None:
-        _refuse_logs(path)
-    return source
+    names = {*(mapping or {}), *extra, *(condition.column for condition in early)}
+    if taken is None:
+        try:
+            data = open_all(path, names, format, early)
+            if is_details(data[2]) or shape_of_table(data[2]) is not None:
+                taken = _table_at(path)
+            if taken is None:
+                source = ReaderSource(
+                    data,
+                    axes,
+                    mapping,
+                    extra,
+                    conditions,
+                    times,
+                    as_far_as_known=as_far_as_known,
+                )
+                taken = _table_at(path) if source.lacking is not None else None
+                if taken is None:
+                    return source
+        except InputError:
+            taken = _table_at(path)
+            if taken is None:
+                raise
+    from .arrow import MemoryReader
+
+    table, notes = taken
+    reader = MemoryReader(table)
+    opened = (str(path), [Piece(reader)], reader.columns)
+    return ReaderSource(
+        opened,
+        axes,
+        mapping,
+        extra,
+        conditions,
+        times,
+        notes=notes,
+        as_far_as_known=as_far_as_known,
+    )
 
 
-def _refuse_logs(path: Any) -> None:
-    """`InputError` for logs of an evaluation, which are to be read first; their readers are loaded where it fails."""
-    from .harness.join import refuse_logs
+def _table_at(path: Any, unless_table: bool = False) -> tuple[Any, Strings] | None:
+    """What a log, a folder of logs or a JSON document holds, as a table with what is to be said of it; None for any
+    other file. ``unless_table`` : leave out what the ending, or the first file of a folder, does not name as one.
+    """
+    name = str(path)
+    if unless_table and not (name.lower().endswith(_OF_LOGS) or os.path.isdir(name)):
+        return None
+    from .documents import read_document
+    from .harness.join import log_at
+    from .record_table import as_table
 
-    refuse_logs(path)
+    log = log_at(path, unless_table=unless_table)
+    if log is not None:
+        return as_table(log.record), log.told
+    document = read_document(name) if name.endswith(".json") else None
+    return None if document is None else (document.table, document.notes)
 
 
 @checked()

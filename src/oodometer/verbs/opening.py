@@ -421,6 +421,7 @@ class Opener:
         if not source.fields:
             self._refuse_mistyped(opening)
         self._used.update(map(opening.written, opening.renamings))
+        self._note(notes_on(source.name, source.notes))
         return source
 
     def _refuse_mistyped(self, opening: _Opening) -> None:

@@ -1236,12 +1236,13 @@ class ReadOptions(Renaming):
         kw_only=False,
         path="read",
         metavar="PATH",
-        help="A log of an evaluation (lm-evaluation-harness, inspect, HELM, lighteval, OpenCompass, ...), a folder of "
-        "logs, or a table of results.",
+        help="A log of an evaluation (lm-evaluation-harness, inspect, HELM, promptfoo, SWE-bench, ...), a folder of "
+        "logs, a table of results, or ratings of several people.",
         doc="A log of an evaluation: lm-evaluation-harness (``samples_*.jsonl``), inspect (``.eval``, ``.json``), the "
         "folder of a HELM run, lighteval's details, OpenCompass' predictions or results, AlpacaEval's annotations, "
-        "simple-evals' results, SQuAD-like predictions, uqlm's results, a chat; or several logs, or a folder of them. "
-        "Or a table of results: a predictions file, or one with columns of your own.",
+        "simple-evals' results, SQuAD-like predictions, uqlm's results, a chat, or a file of a tool in "
+        "`oodometer.store.shapes`; or several logs, or a folder of them. Or a table of results: a predictions file, or "
+        "one with columns of your own; or ratings of several people.",
     )
     out: str | Path | None = option(
         default=None,

@@ -19,8 +19,9 @@ from ..store.harness import LOG_NAMES, LogOptions, log_files, read_logs
 from ..store.record_table import as_table
 from ..version import __version__
 from .options import ReadOptions
-from .read_content import About, Cells, Content, is_folder, plain_name
+from .read_content import About, Cells, Content, is_folder, plain_name, split_record
 from .read_questions import questions_of
+from .read_ratings import ratings_content
 from .read_table import table_content
 
 EXAMPLES = 3  # rows without an answer, which are named
@@ -40,7 +41,7 @@ def read_log(options: ReadOptions) -> Reading:
     >>> _ = path.write_text(json.dumps({**row, "exact_match": 1.0, "metrics": ["exact_match"]}))
     >>> result = read_log(path)
     >>> result.record.columns["id"].tolist(), [question.asks for question in result.questions][:2]
-    (['0'], ['Write it for the others', 'How good is it?'])
+    (['0'], ['How good is it?', 'Is another better?'])
     """
     logs, out = options.logs, options.out
     paths = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
@@ -55,7 +56,9 @@ def read_log(options: ReadOptions) -> Reading:
     except InputError as error:
         if len(paths) > 1:
             raise
-        content = table_content(os.fspath(paths[0]), options.mapping or {}, error)
+        content = ratings_content(paths[0], options) or table_content(
+            os.fspath(paths[0]), options.mapping or {}, error
+        )
     else:
         content = _logs(kinds, options)
     files: list[str] = []
@@ -110,7 +113,28 @@ def _logs(kinds: set[str], options: ReadOptions) -> Content:
         examples=read.skipped[:EXAMPLES],
         left_out=tuple(read.left_out),
     )
-    return Content(read.record, columns, taken, about, parts=read.parts)
+    several = len(read.models) > 1
+    parts = split_record(read.record, read.record.columns["model"]) if several else read.parts
+    if several:
+        taken["model"] = "model"
+    return Content(
+        read.record,
+        columns,
+        taken,
+        about,
+        file=None if "chat" in kinds or several else _file_in_place(options),
+        parts=parts,
+        of_models=several,
+    )
+
+
+def _file_in_place(options: ReadOptions) -> str | None:
+    """The log that other commands read as it is, None where they need a file: of several logs, and where options choose
+    what is read.
+    """
+    is_chosen = options.metric or options.filter is not None or options.keep_input
+    logs = options.logs
+    return None if is_chosen or not isinstance(logs, (str, os.PathLike)) else os.fspath(logs)
 
 
 def _result(content: Content, out: str | None, files: tuple[str, ...]) -> Reading:
@@ -147,6 +171,8 @@ def _result(content: Content, out: str | None, files: tuple[str, ...]) -> Readin
         files=files,
         left_out=about.left_out,
         notes=about.notes,
+        truth=content.truth,
+        agreed=about.agreed,
     )
 
 

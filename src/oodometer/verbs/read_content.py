@@ -24,7 +24,7 @@ from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import create
 from ..results import Interval
-from ..results.reading import ColumnRead, Question, TaskRead
+from ..results.reading import Agreed, ColumnRead, Question, TaskRead
 from ..store import write_predictions
 from ..store.cells import plain
 from ..store.columns import bare_name
@@ -151,6 +151,7 @@ class About:
     skipped: int = 0
     examples: tuple[tuple[str, str], ...] = ()
     left_out: Strings = ()
+    agreed: Agreed | None = None
 
 
 @dataclass
@@ -216,8 +217,8 @@ class Content:
         return self.known_rows or (self.columns[human].known if human else 0)
 
     def number(self) -> tuple[Interval | None, Strings]:
-        """The accuracy or mean score of all rows, not of several models, and a warning where ids repeat."""
-        if self.record is None or not self.truth or self.of_models:
+        """The accuracy or mean score of all rows, not of several models or votes, and a warning where ids repeat."""
+        if self.record is None or not self.truth or self.of_models or self.about.agreed:
             return None, ()
         return known_number(self.record)
 

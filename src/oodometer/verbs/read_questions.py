@@ -30,11 +30,15 @@ _NEEDS = {
     "OTHER": "another run of the same questions",
     "TARGET": "the same model's answers to other data",
     "REFERENCE": "labelled answers of the same model",
+    "JUDGED": "a table with the same ids, and a judge's verdicts in the column VERDICTS",
+    "PREDICTED": "predictions of a model with the same ids",
 }
 
 
 def questions_of(content: Content, files: Sequence[str]) -> tuple[Question, ...]:
     """What a content can be asked, as it lies in these files, or, where none was written, in its own."""
+    if content.about.agreed is not None:
+        return tuple(_of_votes(content, files))
     needed = {
         theirs: ours for theirs, ours in content.renamed.items() if ours not in ("input", "output")
     }
@@ -55,6 +59,18 @@ def questions_of(content: Content, files: Sequence[str]) -> tuple[Question, ...]
     if not first and not rest:
         rest = list(asking.of_numbers())
     return (*first, *rest, *asking.of_texts())
+
+
+def _of_votes(content: Content, files: Sequence[str]) -> Iterator[Question]:
+    """What the votes of several raters are for."""
+    file = files[0] if files else f"{plain_name(Path(content.about.log).stem)}-votes.parquet"
+    if not files:
+        yield _question("The vote on each", "read", content.about.log, "--out", file)
+    if content.truth:
+        words = ("JUDGED", "--judge", "VERDICTS", "--labels", file)
+        yield _question("Is a judge right?", "audit", *words)
+    else:
+        yield _question("Is a model right?", "evaluate", "PREDICTED", "--labels", file)
 
 
 def _question(asks: str, *words: str) -> Question:
@@ -135,10 +151,14 @@ class _Asking:
             yield _question("How good is it?", "estimate", *words)
 
     def of_numbers(self) -> Iterator[Question]:
-        """Whether a column of numbers is the score, where nothing else is known."""
+        """Whether a column of verdicts is the truth, or one of numbers the score, where nothing else is known."""
         content = self.content
         if content.truth or content.about.human:
             return
+        for name, cells in content.columns.items():
+            if name not in content.taken and cells.verdicts == "correct" and cells.distinct > 1:
+                words = (self.file, *self.options, "--map", f"{name}=correct")
+                yield _question(f"If {name} says what is right", "evaluate", *words)
         numbers = [
             name
             for name, cells in content.columns.items()

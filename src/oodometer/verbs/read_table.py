@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,13 +21,13 @@ from ..fields import FIELDS
 from ..metrics.abstention import ANSWERED
 from ..metrics.mean_score import FAILED_GRADE
 from ..notes import file_name
-from ..plain import Json, Strings
+from ..plain import Strings
 from ..predictions import Predictions
 from ..results.reading import WIN_RATE, Question
 from ..store import as_source
 from ..store.columns import Layout, as_options, bare_name
-from ..store.files import translated
-from ..store.harness import json_rows, log_kind, read_command
+from ..store.documents import read_document
+from ..store.harness import log_kind
 from ..store.record_table import as_table
 from .confidences import needs_reading, with_confidences
 from .guessing import Asked, guess, opened_raw
@@ -63,14 +61,13 @@ _LETTER = re.compile(r"[A-Za-z]")
 _MOST_MODELS = 50
 _PROMPT = re.compile(r"(question|prompt|instruction|task|item)(_?(id|uid|hash|text))?")
 _TRUTH = {"label", "correct", "score"}
-_LEAST_ROWS = 5  # of a list in a document; shorter ones are settings or totals
 
 
 @final
 @dataclass
 class _Table:
     """A table as it was opened: the source, what is read (a path, or rows in memory), its rows and columns, and the
-    renamings so far, theirs -> ours. inside : where in a JSON document its rows stand, with what else is there.
+    renamings so far, theirs -> ours. notes : where in a JSON document its rows stand.
     """
 
     source: Any
@@ -78,7 +75,7 @@ class _Table:
     rows: Any
     columns: dict[str, Cells]
     renamed: dict[str, str]
-    inside: str = ""
+    notes: Strings = ()
 
     @property
     def fields(self) -> set[str]:
@@ -160,9 +157,9 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
     about = About(
         data=os.path.basename(os.path.normpath(path)),
         log=path,
-        format=f"a table ({table.source.first.form if in_file else 'json'})",
+        format=f"a table ({'json' if path.endswith('.json') else table.source.first.form})",
         warnings=(
-            *([table.inside] if table.inside else ()),
+            *table.notes,
             *guessed.warnings,
             *abstained,
             *failed,
@@ -194,10 +191,8 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
     """The table at a path; ``error``, or what is wrong with it, where it is none."""
     if os.path.isdir(path) and any(map(log_kind, Path(path).rglob("*"))):
         raise error  # logs that do not go together
-    data, inside = path, ""
-    if path.endswith(".json") and os.path.isfile(path):
-        data, inside = _json_table(path)
-    source: Any = opened_raw(data, mapping)
+    document = read_document(path) if path.endswith(".json") else None
+    source: Any = opened_raw(path if document is None else document.table, mapping)
     if not hasattr(source, "layout"):
         if path.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
             raise InputError(
@@ -214,62 +209,8 @@ def _open_table(path: str, mapping: Mapping[str, str], error: InputError) -> _Ta
     else:
         rows = pa.Table.from_batches(list(source.raw([*source.layout.columns])))
     columns = {name: Cells(rows.column(name), source.raw_text) for name in rows.column_names}
-    return _Table(source, data, rows, columns, dict(mapping), inside)
-
-
-def _json_table(path: str) -> tuple[Any, str]:
-    """The rows of a JSON array as a table, and those of the longest list in a document, with where they stand; any
-    other file by its path. Totals alone are refused.
-    """
-    document: Any = None
-    with suppress(OSError, ValueError, RecursionError):
-        document = json.loads(Path(path).read_bytes())
-    inside = ""
-    if isinstance(document, dict) and not FIELDS.keys() & document:
-        inside, rows = _rows_in(document, path)
-    elif isinstance(document, list) and document:
-        rows = [row for _, row in json_rows(path)]
-    else:
-        return path, ""
-    with translated(path, "JSON"):
-        return pa.Table.from_pylist(rows), inside
-
-
-def _rows_in(document: Mapping[str, Any], path: str) -> tuple[str, list[Json]]:
-    """The longest list of objects in a document, with a sentence on where it stands; `InputError` where there is none,
-    or more than one as long.
-    """
-    lists = sorted(_lists_in(document), key=lambda named: -len(named[1]))
-    if not lists:
-        folder = Path(path).parent
-        beside = sorted(map(str, (*folder.rglob("samples_*.jsonl"), *folder.rglob("details_*"))))
-        remedy = "run the harness again with the samples logged, or name the file that holds a row for each answer"
-        remedy = f"read the samples beside it: `{read_command(beside[0])}`" if beside else remedy
-        raise InputError("answers, a row each", got="totals alone", remedy=remedy, file=path)
-    (place, rows), *others = lists
-    if others and len(others[0][1]) == len(rows):
-        got = f"`{place}` and `{others[0][0]}`, both of {len(rows):,}"
-        remedy = "write the one that holds the answers into a file of its own"
-        raise InputError("one list of answers", got=got, remedy=remedy, file=path)
-    names = ", ".join(f"`{name}` ({len(rows):,} rows)" for name, rows in others)
-    left = f"; not read: {names}" if names else ""
-    return f"the rows are those of `{place}` in {file_name(path)}{left}", rows
-
-
-def _lists_in(document: Mapping[str, Any], place: Strings = ()) -> Iterator[tuple[str, list[Json]]]:
-    """Lists of objects in a document, at most two names deep, each with its place, such as ``results.results``."""
-    for name, value in document.items():
-        if isinstance(value, dict) and not place:
-            yield from _lists_in(value, (name,))
-        elif _is_rows(value):
-            yield ".".join((*place, name)), value
-
-
-def _is_rows(value: Any) -> bool:
-    """Whether a value of a document is a list of objects that is long enough to be rows."""
-    return isinstance(value, list) and (
-        len(value) >= _LEAST_ROWS and all(isinstance(row, dict) for row in value)
-    )
+    notes = () if document is None else document.notes
+    return _Table(source, path, rows, columns, dict(mapping), notes)
 
 
 def _fed(layout: Layout) -> dict[str, str]:

@@ -150,6 +150,15 @@ def test_simple_evals_are_held_against_their_total(tmp_path: Path, pages: bool) 
     assert "0.9 in its total" in read(other, metric="score").warnings[0]
 
 
+def test_a_prompt_of_simple_evals_may_be_a_text(tmp_path: Path) -> None:
+    path = formats.simple_evals(tmp_path)
+    whole = json.loads(path.read_text())
+    for example in whole["metadata"]["example_level_metadata"]:
+        example["prompt"] = "What is it?"
+    path.write_text(json.dumps(whole))
+    assert read(path, keep_input=True).record.input.tolist() == ["What is it?"] * 4
+
+
 def test_uqlm_scores_are_confidences(tmp_path: Path) -> None:
     assert read(formats.uqlm(tmp_path)).record.confidence.tolist() == [1.0, 0.5, 0.2]
     several = formats.uqlm(tmp_path, noncontradiction=[0.1, 0.2, 0.3], exact_match=[1.0, 0.0, 0.5])

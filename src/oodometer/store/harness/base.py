@@ -533,6 +533,17 @@ def json_rows(file: str) -> Iterator[tuple[int, Json]]:
             yield row, value if type(value) is dict else _object(value, file, row)
 
 
+def is_json_lines(path: str) -> bool:
+    """Whether a file has an object a line, and more than one."""
+    with (
+        translated(path, "JSON"),
+        opened(path) as source,
+        io.BufferedReader(source, 1 << 20) as stream,
+    ):
+        first, second = stream.readline(most_row()).strip(), stream.readline(64).strip()
+    return first.endswith(b"}") and second.startswith(b"{")
+
+
 def read_json(file: str) -> Any:
     """A whole file of JSON. Raises `InputError` where a second text comes behind the first."""
     with translated(file, "JSON"), opened(file) as stream:

@@ -6,11 +6,12 @@ import os
 import re
 import shlex
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,30 +21,20 @@ from ...fields import FIELDS
 from ...plain import Json, Plain, Strings
 from ...predictions import Predictions
 from ..files import opened, translated
+from ..shapes import SHAPES, is_details, shape_of, shape_of_table
 from . import others
 from .base import Answers, LogOptions, NoMetric
 from .inspect_log import read_inspect, run_of
 from .lm_eval import NAME, Totals, read_samples
+from .shaped import read_shape
 
-LogKind = Literal[
-    "lm_eval",
-    "inspect",
-    "helm",
-    "lighteval",
-    "opencompass",
-    "alpaca_eval",
-    "simple_evals",
-    "uqlm",
-    "squad",
-    "chat",
-]
 _HEAD = 1 << 16
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".arrow", ".feather", ".npz", ".xlsx")
 _ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".eval", ".parquet")
 # Names that stand in the first object of such a log; texts of the data may come between them.
 _SAMPLES = (b'"doc_id"', b'"doc"')
 _INSPECT = re.compile(rb'"eval"\s*:\s*\{')
-_FORMS: dict[LogKind, re.Pattern[bytes]] = {  # of the other files of JSON, by what they begin with
+_FORMS: dict[str, re.Pattern[bytes]] = {  # of the other files of JSON, by what they begin with
     "simple_evals": re.compile(rb'(?s)\{(?=.*"score"\s*:)(?=.*"metrics"\s*:)(?=.*"htmls"\s*:)'),
     "uqlm": re.compile(rb'\{\s*"data"\s*:\s*\{\s*"(prompts|responses)"'),
     "opencompass": re.compile(
@@ -64,12 +55,22 @@ LOG_NAMES: dict[str, str] = {
     "alpaca_eval": "AlpacaEval",
     "simple_evals": "simple-evals",
     "chat": "a chat with roles",
+    **{shape.kind: shape.tool for shape in SHAPES.values()},
 }
+_JOINED = {"helm"} | {shape.kind for shape in SHAPES.values() if shape.joined}
+"""Kinds of which a folder of folders is one run."""
+_MAY_BE_TABLE = "chat"  # rows with messages may have other columns of a table beside them
 _MOST_BESIDE = 200  # files of a folder that are looked at for what is left out
 
 
-def log_kind(path: Any) -> LogKind | None:
-    """Which harness wrote a file; None for anything else."""
+def log_kind(path: Any) -> str | None:
+    """Which harness wrote a file; None for anything else, and for ratings of people."""
+    kind = file_kind(path)
+    return None if kind in SHAPES and SHAPES[str(kind)].rater else kind
+
+
+def file_kind(path: Any) -> str | None:
+    """Which tool wrote a file of answers or ratings; None for anything else."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
         return None
     try:
@@ -82,8 +83,19 @@ def log_kind(path: Any) -> LogKind | None:
     if os.path.basename(path) == others.STATS:
         return "helm"
     if head.startswith(b"PAR1"):
-        return "lighteval" if others.is_details(str(path)) else None
+        return _table_kind(others.columns_of(str(path)))
+    if str(path).lower().endswith(".csv"):
+        line = head.partition(b"\n")[0].decode("utf-8", "replace")
+        return _table_kind([name.strip('" \r') for name in line.split(",")])
     return _json_kind(str(path), head)
+
+
+def _table_kind(columns: Sequence[str]) -> str | None:
+    """Which tool wrote a table with these columns."""
+    if is_details(columns):
+        return "lighteval"
+    shape = shape_of_table(columns)
+    return shape.kind if shape else None
 
 
 def _is_packed_log(path: Any) -> bool:
@@ -95,7 +107,7 @@ def _is_packed_log(path: Any) -> bool:
         return str(path).endswith(".eval")
 
 
-def _json_kind(path: str, head: bytes) -> LogKind | None:
+def _json_kind(path: str, head: bytes) -> str | None:
     """Which harness wrote a file of JSON that begins so."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start.startswith((b"{", b"[")):
@@ -104,18 +116,20 @@ def _json_kind(path: str, head: bytes) -> LogKind | None:
         return "lm_eval"
     if start.startswith(b"{") and _INSPECT.search(head) and b'"version"' in head:
         return "inspect"
+    if shape := shape_of(head):
+        return shape.kind
     for kind, form in _FORMS.items():
         if form.match(start):
             return kind
     return "squad" if path.endswith(".json") and others.is_answers(path, start) else None
 
 
-def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
+def log_files(logs: Any) -> tuple[list[tuple[str, str]], list[str]]:
     """The files of one path, a folder or several paths, each with its kind, and what of a folder was left out: older
     runs of a task. `InputError` for what is no log.
     """
     several = isinstance(logs, Sequence) and not isinstance(logs, (str, bytes))
-    out, notes = list[tuple[str, LogKind]](), list[str]()
+    out, notes = list[tuple[str, str]](), list[str]()
     for path in logs if several else [logs]:
         if not os.path.isdir(path):
             out.append((str(path), _known_kind(path)))
@@ -132,7 +146,7 @@ def log_files(logs: Any) -> tuple[list[tuple[str, LogKind]], list[str]]:
     return out, notes
 
 
-def _known_kind(path: Any) -> LogKind:
+def _known_kind(path: Any) -> str:
     """Which harness wrote a file; `InputError` where none did."""
     kind = log_kind(path)
     if kind is None:
@@ -145,12 +159,13 @@ def _known_kind(path: Any) -> LogKind:
     return kind
 
 
-def _below(path: Any) -> list[tuple[str, LogKind]]:
+def _below(path: Any) -> list[tuple[str, str]]:
     """The logs in the folders of a folder: of one model, or of HELM, which has a folder for each task."""
     folders = {str(log.parent) for log in Path(path).rglob("*") if log_kind(log) is not None}
     below = sorted(folders)
     logs = [log for folder in below for log in _logs_in(folder)]
-    if len(below) != 1 and {kind for _, kind in logs} != {"helm"}:
+    kinds = {kind for _, kind in logs}
+    if len(below) != 1 and not (len(kinds) == 1 and kinds <= _JOINED):
         commands = ", ".join(f"`{read_command(each)}`" for each in below[:5])
         raise InputError(
             "logs of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json)",
@@ -163,14 +178,14 @@ def _below(path: Any) -> list[tuple[str, LogKind]]:
     return logs
 
 
-def _logs_in(folder: Any) -> list[tuple[str, LogKind]]:
+def _logs_in(folder: Any) -> list[tuple[str, str]]:
     """The logs of a folder, by name."""
     files = sorted(file for file in Path(folder).iterdir() if file.name.lower().endswith(_ENDINGS))
     files = [file for file in files if file.name == others.STATS] or files
     return [(str(name), kind) for name in files if (kind := log_kind(name)) is not None]
 
 
-def _newest(files: Sequence[tuple[str, LogKind]]) -> tuple[list[tuple[str, LogKind]], list[str]]:
+def _newest(files: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
     """The newest log of each task, of inspect those that came to their end first, and the others."""
     by_task: dict[Any, tuple[tuple[bool, str], str]] = {}
     older = []
@@ -197,7 +212,7 @@ def _are_of_two_models(*files: str) -> bool:
     return len({totals.model for file in files if (totals := Totals.beside(file))}) > 1
 
 
-def left_out_of(folder: str, files: Sequence[tuple[str, LogKind]]) -> list[str]:
+def left_out_of(folder: str, files: Sequence[tuple[str, str]]) -> list[str]:
     """What lies in a folder and is not read: logs of other kinds and in other folders, and tables; with what they are.
     Older runs of a task, which stand beside it, are named elsewhere.
     """
@@ -237,22 +252,53 @@ def read_command(log: str) -> str:
     return f"oodometer read {shlex.quote(log)} --out {shlex.quote(stem)}.parquet"
 
 
-def refuse_logs(path: Any) -> None:
-    """Raise `InputError` where a path, or one of several, is a log, or a folder of logs: it is to be read first."""
-    for single in path if isinstance(path, Sequence) and not isinstance(path, str) else [path]:
-        name = os.fspath(single)
-        folder = os.path.isdir(name)
-        files = (
-            [os.path.join(name, file) for file in sorted(os.listdir(name))] if folder else [name]
+def log_at(path: Any, unless_table: bool = False) -> LogRecord | None:
+    """What a log, or a folder of logs, holds; None for anything else. ``unless_table`` : leave out what may as well be
+    a table: chats, and folders whose first file is no log.
+
+    Raises `InputError` for ratings of people and answers of several models, which are no record of one model's answers.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        return None
+    name = os.fspath(path)
+    is_folder = os.path.isdir(name)
+    files = [*islice(_files_below(name), _MOST_BESIDE)] if is_folder else [name]
+    looked_at = files
+    if is_folder and unless_table:
+        looked_at = [file for file in files if file.lower().endswith(_ENDINGS[:4])][:1]
+    kinds = {file_kind(file) for file in looked_at} - {None}
+    if not kinds - ({_MAY_BE_TABLE} if unless_table else set()):
+        return None
+    _refuse_ratings(kinds, name)
+    stats = [(stat.st_mtime_ns, stat.st_size) for stat in map(os.stat, files)]
+    log = _read_once(name, tuple(stats))
+    if len(log.models) > 1:
+        folder = f"{re.sub('[^A-Za-z0-9._-]+', '_', Path(name).stem)}-models/"
+        raise InputError(
+            "answers of one model",
+            got=f"{len(log.models)}: {', '.join(log.models[:3])}",
+            file=name,
+            remedy=f"write a file for each: `oodometer read {shlex.quote(name)} --out {folder}`",
         )
-        if any(log_kind(file) for file in files if file.lower().endswith(_ENDINGS)):
-            got = "a folder with logs of an evaluation" if folder else "the log of an evaluation"
-            raise InputError(
-                "a predictions file",
-                got=got,
-                file=name,
-                remedy=f"read it first: `{read_command(name)}`",
-            )
+    return log
+
+
+def _refuse_ratings(kinds: Collection[str | None], name: str) -> None:
+    """Raise `InputError` for what people said of answers, where a model's answers are asked for."""
+    rated = [str(kind) for kind in kinds if kind in SHAPES and SHAPES[str(kind)].rater]
+    if rated and len(rated) == len(kinds):
+        raise InputError(
+            "what a model answered",
+            got=f"what people said of it ({LOG_NAMES[rated[0]]})",
+            file=name,
+            remedy=f"`oodometer read {shlex.quote(name)}` says how far they agree",
+        )
+
+
+@lru_cache(maxsize=4)
+def _read_once(path: str, stamps: Any) -> LogRecord:
+    """A log that commands open more than once; ``stamps`` tell it from a later one in its place."""
+    return read_logs(path)
 
 
 _READERS = {"lm_eval": read_samples, "inspect": read_inspect, **others.READERS}
@@ -275,6 +321,17 @@ class LogRecord:
     notes: Strings
     warnings: Strings
     left_out: Mapping[str, Strings]
+
+    @property
+    def told(self) -> Strings:
+        """What has to be said of how the logs were read: the metric, and the warnings."""
+        return (*(f"graded by {metric}" for metric in self.metrics), *self.warnings)
+
+    @property
+    def models(self) -> Strings:
+        """Names of the models, where there are several in one file; else none."""
+        names = self.record.columns.get("model")
+        return () if names is None else tuple(dict.fromkeys(map(str, names)))
 
     @property
     def tasks(self) -> Strings:
@@ -339,20 +396,32 @@ def _log_record(
 
 
 def _read_each(
-    files: Sequence[tuple[str, LogKind]], options: LogOptions
+    files: Sequence[tuple[str, str]], options: LogOptions
 ) -> tuple[list[Answers], list[NoMetric]]:
     """What logs hold, and why others, not all, have no number for each row."""
     read, failures = list[Answers](), list[NoMetric]()
-    for file, kind in files:
+    for kind, names in _runs(files):
         try:
             # what holds a number where a list should be is no log, and no traceback
-            with translated(file, "log"):
-                read.append(_READERS[kind](file, options))
+            with translated(names[0], "log"):
+                if kind in SHAPES:
+                    read += read_shape(SHAPES[kind], names, options)
+                else:
+                    read.append(_READERS[kind](names[0], options))
         except NoMetric as error:
             failures.append(error)
     if not read:
         raise failures[0]
     return read, failures
+
+
+def _runs(files: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """The kind and the files of each run: of most tools one, of others one for each answer."""
+    runs: dict[str, tuple[str, list[str]]] = {}
+    for file, kind in files:
+        is_joined = kind in SHAPES and SHAPES[kind].joined
+        runs.setdefault(kind if is_joined else file, (kind, []))[1].append(file)
+    return [*runs.values()]
 
 
 def _left_out(record: Predictions, parts: Mapping[str, Predictions]) -> dict[str, Strings]:

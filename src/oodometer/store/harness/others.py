@@ -82,7 +82,7 @@ _DATA = re.compile(rb'"(paragraphs|qas|answers)"\s*:')
 _PAGE = re.compile(r"<p>Score: (-?[\d.]+|True|False)</p>")  # of an example of simple-evals
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """One answer: its row in the file, the id of the question, scores by metric (none where it has no verdict, and
     why), answer and prompt as text, which time the question was asked, further columns; options with their scores, and
     the position of the right one.
@@ -101,7 +101,7 @@ class _Row(NamedTuple):
 
 
 def graded(
-    out: Answers, rows: Sequence[_Row], options: LogOptions, usual: Sequence[str] = ()
+    out: Answers, rows: Sequence[Row], options: LogOptions, usual: Sequence[str] = ()
 ) -> Answers:
     """Fill the answers of a log: ``correct`` where the metric is 0 or 1, ``score`` where it is another number; rows
     without it are left out and counted. ``candidate_scores`` and ``label`` are given where the best option is right
@@ -130,13 +130,13 @@ def graded(
     return out
 
 
-def _metric_names(rows: Sequence[_Row], usual: Sequence[str]) -> list[str]:
+def _metric_names(rows: Sequence[Row], usual: Sequence[str]) -> list[str]:
     """The metrics by which a row has a score, the usual ones first."""
     names = dict.fromkeys([*usual, *(name for row in rows for name in row.scores)])
     return [name for name in names if any(row.scores.get(name) is not None for row in rows)]
 
 
-def _take_texts(out: Answers, scored: Sequence[_Row], options: LogOptions) -> None:
+def _take_texts(out: Answers, scored: Sequence[Row], options: LogOptions) -> None:
     """Fill in the outputs, and the prompts if they are kept, where every row has one."""
     for name in ("output", "input") if options.keep_input else ("output",):
         texts = [getattr(row, name) for row in scored]
@@ -144,10 +144,11 @@ def _take_texts(out: Answers, scored: Sequence[_Row], options: LogOptions) -> No
             out.columns[name] = texts
 
 
-def _refuse_twice(rows: Sequence[_Row], file: str) -> None:
-    seen: dict[tuple[str, int], int] = {}
+def _refuse_twice(rows: Sequence[Row], file: str) -> None:
+    seen: dict[tuple[str, int, Any], int] = {}
     for row in rows:
-        if (first := seen.setdefault((row.id, row.epoch), row.row)) != row.row:
+        key = (row.id, row.epoch, row.more.get("model"))
+        if (first := seen.setdefault(key, row.row)) != row.row:
             raise InputError(
                 "each question once",
                 got=f"{row.id} as in row {first}",
@@ -157,7 +158,7 @@ def _refuse_twice(rows: Sequence[_Row], file: str) -> None:
             )
 
 
-def _take_options(out: Answers, scored: Sequence[_Row]) -> None:
+def _take_options(out: Answers, scored: Sequence[Row]) -> None:
     """Fill in the scores of options where the best one is right just where the verdict says so."""
     if any(row.gold is None or not row.options for row in scored):
         return
@@ -169,7 +170,7 @@ def _take_options(out: Answers, scored: Sequence[_Row]) -> None:
         out.label_decides = True
 
 
-def _check_total(out: Answers, total: Any, options: LogOptions) -> None:
+def check_total(out: Answers, total: Any, options: LogOptions) -> None:
     """Hold the mean of what was read, clipped as HealthBench does, against the total that the file states."""
     values = out.columns.get("score", out.columns.get("correct", ()))
     mean = min(max(math.fsum(values) / len(values), 0.0), 1.0)
@@ -245,7 +246,7 @@ def read_helm(file: str, options: LogOptions) -> Answers:
     out.notes += [f"{out.task}: {perturbed} perturbed instances left out"] * bool(perturbed)
     out.notes += [f"{out.task}: no outputs, as helm-summarize was not run"] * (not predictions)
     rows = [
-        _Row(row, name, figures, texts.get((name, trial)), prompts.get(name), trial + 1)
+        Row(row, name, figures, texts.get((name, trial)), prompts.get(name), trial + 1)
         for row, ((name, trial), figures) in enumerate(scores.items(), 1)
         if not several or splits[name] == "test"
     ]
@@ -269,20 +270,15 @@ def _trial(entry: Plain) -> tuple[str, int]:
     return str(entry.get("instance_id")), int(entry.get("train_trial_index") or 0)
 
 
-def is_details(file: str) -> bool:
-    """Whether a Parquet file has the columns of lighteval's details."""
+def columns_of(file: str) -> list[str]:
+    """Names of the columns of a Parquet file; none where it cannot be read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        bare = {name.strip("_") for name in pq.read_schema(file).names}
+        return [*pq.read_schema(file).names]
     except (pa.ArrowException, OSError, ValueError):  # names of damaged files are no text
-        return False
-    return {"metrics", "predictions", "full_prompt"} <= bare or {
-        "doc",
-        "metric",
-        "model_response",
-    } <= bare
+        return []
 
 
 def read_lighteval(file: str, options: LogOptions) -> Answers:
@@ -326,7 +322,7 @@ def _detail_cells(file: str) -> Iterator[Json]:
         yield cells
 
 
-def _detail(cells: Plain, file: str, row: int) -> tuple[_Row, Sequence[Any]]:
+def _detail(cells: Plain, file: str, row: int) -> tuple[Row, Sequence[Any]]:
     """One row of lighteval's details, and the texts of its options."""
     if not isinstance(cells["metrics"], Mapping):
         raise _refused("scores by metric", cells["metrics"], file, row, "metrics")
@@ -336,7 +332,7 @@ def _detail(cells: Plain, file: str, row: int) -> tuple[_Row, Sequence[Any]]:
     is_named = len(golds) == 1 and isinstance(golds[0], int)
     is_choice = is_scored and is_named and len(choices) == len(likely) > 1
     metrics = cells["metrics"].items()
-    detail = _Row(
+    detail = Row(
         row,
         str(row - 1 if cells["id"] in (None, "") else cells["id"]),
         {name: value for name, value in metrics if isinstance(value, (bool, int, float))},
@@ -348,7 +344,7 @@ def _detail(cells: Plain, file: str, row: int) -> tuple[_Row, Sequence[Any]]:
     return detail, choices
 
 
-def _by_length(row: _Row, choices: Sequence[Any]) -> _Row:
+def _by_length(row: Row, choices: Sequence[Any]) -> Row:
     """A row with the scores of options divided by the lengths of their texts."""
     pairs = zip(row.options, choices, strict=True) if row.options else ()
     return row._replace(options=[value / max(len(str(choice)), 1) for value, choice in pairs])
@@ -376,7 +372,7 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     that were scored, the lowest perplexity decides; of what was written, ``exact_match`` and ``f1`` compare both as
     SQuAD does, as the task's own postprocessor and evaluator are not in the file.
     """
-    path, document, rows = Path(file).resolve(), read_json(file), list[_Row]()
+    path, document, rows = Path(file).resolve(), read_json(file), list[Row]()
     out = Answers(file, path.stem, path.parent.name if path.parent.name != "results" else None)
     details = document.get("details", document)
     entries = [
@@ -397,23 +393,23 @@ def read_opencompass(file: str, options: LogOptions) -> Answers:
     graded(out, rows, options)
     total: Any = document.get("accuracy")
     if "correct" in out.columns and isinstance(total, (int, float)):
-        _check_total(out, total / 100, options)
+        check_total(out, total / 100, options)
     return out
 
 
-def _verdicts(name: str, entry: Plain, verdict: str, row: int) -> list[_Row]:
+def _verdicts(name: str, entry: Plain, verdict: str, row: int) -> list[Row]:
     """The rows of an answer of OpenCompass that was judged, once or several times."""
     values, answer = _listed(entry[verdict]), _answer_of(entry)
     if not isinstance(answer, list) or not len(answer) == len(values) > 1:
         answer = [answer] * len(values)
     pairs = enumerate(zip(values, answer, strict=True), 1)
     return [
-        _Row(row, name, {verdict: value}, str(text), _prompt_of(entry), epoch)
+        Row(row, name, {verdict: value}, str(text), _prompt_of(entry), epoch)
         for epoch, (value, text) in pairs
     ]
 
 
-def _prediction(name: str, entry: Plain, row: int) -> _Row:
+def _prediction(name: str, entry: Plain, row: int) -> Row:
     """An answer of OpenCompass that nobody judged, held against the truth."""
     answer = _answer_of(entry)
     text = str(answer[-1] if isinstance(answer, list) and answer else answer)  # of a talk the last
@@ -421,12 +417,12 @@ def _prediction(name: str, entry: Plain, row: int) -> _Row:
     labels = [key for key in entry if str(key).startswith(_LABEL)]
     if not labels:
         scores = {"exact_match": exact_match(text, golds), "f1": f1(text, golds)} if golds else {}
-        return _Row(row, name, scores, text, _prompt_of(entry), why="no gold answer")
+        return Row(row, name, scores, text, _prompt_of(entry), why="no gold answer")
     options = [label.removeprefix(_LABEL) for label in labels]
     perplexities = [mapping(entry[label]).get("PPL") for label in labels]
     likely = [-value for value in perplexities if isinstance(value, (int, float))]
     is_choice = len(likely) == len(labels) > 1 and golds[:1] != [] and golds[0] in options
-    return _Row(
+    return Row(
         row,
         name,
         {"acc": float(text == golds[0])} if golds else {},
@@ -456,7 +452,7 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
     rate of ``generator_2``. Annotations without a preference are left out, as there. Outputs that nobody judged
     (``model_outputs.json``) are read as ``output``.
     """
-    out, rows, names = Answers(file, "alpaca_eval"), list[_Row](), set[str]()
+    out, rows, names = Answers(file, "alpaca_eval"), list[Row](), set[str]()
     for row, entry in json_rows(file):
         if "instruction" not in entry:
             raise _refused("an instruction", entry, file, row)
@@ -464,7 +460,7 @@ def read_alpaca(file: str, options: LogOptions) -> Answers:
         names.add(str(entry.get("generator_2" if judged else "generator")))
         instruction, text = str(entry["instruction"]), entry.get("output_2" if judged else "output")
         rows.append(
-            _Row(
+            Row(
                 row,
                 # the same in any order of rows
                 hashlib.sha256(instruction.encode()).hexdigest()[:12],
@@ -512,9 +508,9 @@ def read_simple_evals(file: str, options: LogOptions) -> Answers:
         times[name] += 1  # each may be asked again
         answers, score = replies(talk), about.get("score")
         messages = about.get("prompt") or (talk[:-1] if isinstance(talk, list) else [])
-        prompt = "\n\n".join(str(mapping(message).get("content")) for message in messages)
+        prompt = messages if isinstance(messages, str) else _said_before(messages)
         rows.append(
-            _Row(
+            Row(
                 row,
                 name,
                 {"score": score} if isinstance(score, (bool, int, float)) else {},
@@ -523,8 +519,13 @@ def read_simple_evals(file: str, options: LogOptions) -> Answers:
                 epoch=times[name],
             )
         )
-    _check_total(graded(out, rows, options), document.get("score"), options)
+    check_total(graded(out, rows, options), document.get("score"), options)
     return out
+
+
+def _said_before(messages: Sequence[Any]) -> str:
+    """The texts of messages, one below the other."""
+    return "\n\n".join(str(mapping(message).get("content")) for message in messages)
 
 
 def _examples(document: Plain, file: str) -> list[Plain]:
@@ -564,7 +565,7 @@ def read_uqlm(file: str, options: LogOptions) -> Answers:
     columns = _confidences(lists, options.choice(out.task)[0] or "ensemble_score", file)
     prompts = lists.get("prompts", [None] * len(responses))
     rows = [
-        _Row(
+        Row(
             row,
             str(row - 1),
             {},
@@ -599,7 +600,7 @@ def read_chat(file: str, options: LogOptions) -> Answers:
     """A chat a row, as OpenAI writes messages: each reply of the assistant is a row with its own ``output``; what was
     said before is ``input``; replies of one chat are a cluster, its ``chat``.
     """
-    out, rows = Answers(file, Path(file).stem), list[_Row]()
+    out, rows = Answers(file, Path(file).stem), list[Row]()
     for row, entry in json_rows(file):
         talk = entry.get("messages")
         if not isinstance(talk, list) or not all("role" in mapping(message) for message in talk):
@@ -611,7 +612,7 @@ def read_chat(file: str, options: LogOptions) -> Answers:
                 f"{message['role']}: {message.get('content')}" for message in talk[:i]
             )
             reply = name if len(turns) == 1 else f"{name}/{number}"
-            rows.append(_Row(row, reply, {}, replies([talk[i]])[0], before, 1, {"chat": name}))
+            rows.append(Row(row, reply, {}, replies([talk[i]])[0], before, 1, {"chat": name}))
     if not rows:
         raise InputError(
             "a reply of the assistant",
@@ -686,11 +687,11 @@ def read_squad(file: str, options: LogOptions) -> Answers:
         raise InputError(
             "the data set that these answers are of", got=got, file=file, remedy=remedy
         )
-    out, rows = Answers(file, Path(best).stem), list[_Row]()
+    out, rows = Answers(file, Path(best).stem), list[Row]()
     for row, (name, text) in enumerate(answers.items(), 1):
         golds, question, passage = questions[name]
         scores = {"exact_match": exact_match(text, golds), "f1": f1(text, golds)}
-        rows.append(_Row(row, name, scores, text, question, more={"passage": passage}))
+        rows.append(Row(row, name, scores, text, question, more={"passage": passage}))
     if absent := len(questions) - len(answers):
         out.warnings.append(
             f"{absent} questions of {best} have no answer; the official script counts them as 0"
