@@ -8,6 +8,8 @@ import pytest
 
 import oodometer
 
+pytest.importorskip("oodometer_lab", reason="needs oodometer_lab")  # the face shows its verbs
+
 from . import typed_calls
 
 VERBS = [name for name in oodometer.__all__ if inspect.isfunction(getattr(oodometer, name))]

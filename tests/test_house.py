@@ -308,6 +308,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     return out
 
 
+@pytest.mark.lab
 def test_no_files_import_each_other() -> None:
     """Also none for type checking alone or inside a function; what a package shows counts where it is taken from."""
     graph = {relative(path): {relative(one) for one in dependencies(path)} for path in MODULES}

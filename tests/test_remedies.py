@@ -47,6 +47,7 @@ def messages(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, text
 
 
+@pytest.mark.lab  # the core speaks of options of its commands, too
 def test_options_that_messages_name_exist() -> None:
     """Those of a verb's own messages are options of its command, or of one that the message names."""
     known = options_of_commands()

@@ -143,7 +143,14 @@ def test_numbers_keep_their_sign_on_the_line() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["-h"], ["estimate", "-h"], ["shift", "-h"], ["shift", "text", "-h"], [], ["discriminate"]],
+    [
+        ["-h"],
+        ["estimate", "-h"],
+        pytest.param(["shift", "-h"], marks=pytest.mark.lab),
+        pytest.param(["shift", "text", "-h"], marks=pytest.mark.lab),
+        [],
+        pytest.param(["discriminate"], marks=pytest.mark.lab),
+    ],
 )
 def test_help_is_printed_and_nothing_failed(
     words: list[str], capsys: pytest.CaptureFixture[str]

@@ -193,6 +193,7 @@ def test_a_server_that_only_reads(database: str, night: Night) -> None:
     ],
 )
 def test_addresses_that_are_none(address: str) -> None:
+    pytest.importorskip("psycopg", reason="needs the extra postgres: pip install '.[postgres]'")
     said = "expected an address such as postgresql://user@host:5432/database|[*@dbe]: expected a PostgreSQL server that"
     with pytest.raises((UsageError, InputError), match=said) as error:
         open_store(address).check()

@@ -274,6 +274,7 @@ def test_numbers_of_a_ranking_are_its_own(made: dict[str, Any]) -> None:
     assert evidence.loc[("accuracy", "a"), "value"] == pytest.approx(models.loc["a", "value"])
 
 
+@pytest.mark.lab
 def test_numbers_of_judges_are_those_of_their_votes(made: dict[str, Any]) -> None:
     numbers = made["judges"].to_frame(library="pandas").set_index("number")
     shares = {"lower": 2 / 6, "upper": 5 / 6, "mean": 7 / 12}
@@ -282,6 +283,7 @@ def test_numbers_of_judges_are_those_of_their_votes(made: dict[str, Any]) -> Non
     assert (numbers["rows"] == 6).all()
 
 
+@pytest.mark.lab
 def test_a_stress_test_has_a_row_for_truth_and_estimate_of_each_severity(
     made: dict[str, Any],
 ) -> None:

@@ -28,7 +28,8 @@ NAMES = [
     "backtest",
     "compare",
 ]
-NAMES += ["rank", "judges", "stress"]
+NAMES += ["rank"]
+OF_LAB = [pytest.param(name, marks=pytest.mark.lab) for name in ("judges", "stress")]
 
 
 class Tags(HTMLParser):
@@ -56,7 +57,7 @@ class Tags(HTMLParser):
             self.words.append(data)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *OF_LAB])
 def test_a_card_is_whole_and_loads_nothing(made: dict[str, Any], name: str) -> None:
     html = made[name]._repr_html_()
     read = Tags(html)
@@ -133,6 +134,7 @@ def test_the_small_chart_puts_higher_values_higher() -> None:
     assert "red: alarm" in drawn
 
 
+@pytest.mark.lab
 def test_cards_of_rankings_judges_and_stress_tests_say_their_numbers(made: dict[str, Any]) -> None:
     ranking = made["rank"]
     said = Tags(ranking._repr_html_()).words
@@ -148,7 +150,8 @@ def test_cards_of_rankings_judges_and_stress_tests_say_their_numbers(made: dict[
 
 
 @pytest.mark.parametrize(
-    "name", ["estimate", "backtest", "audit", "evaluate", "compare", "diagnose", "rank", "stress"]
+    "name",
+    [*("estimate", "backtest", "audit", "evaluate", "compare", "diagnose", "rank"), OF_LAB[1]],
 )
 def test_a_further_sentence_is_everywhere(
     made: dict[str, Any],
