@@ -175,3 +175,19 @@ def test_the_same_questions_of_two_runs_are_pairs(tmp_path: Path) -> None:
     second.write_text(json.dumps(whole))
     difference = oodometer.compare([first, second]).difference
     assert np.abs(difference["value"]) == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(
+    "more", [{"instruction": "a", "generator": "m"}, {"messages": [{"role": "user"}]}]
+)
+def test_a_table_with_names_of_a_log_is_the_table_that_it_is(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    rows = [{"id": i, "correct": i % 4 > 0, **more} for i in range(8)]
+    assert oodometer.evaluate(tools.lines(tmp_path / "rows.jsonl", rows))["accuracy"].value == 6 / 8
+
+
+def test_a_folder_of_logs_may_begin_with_totals(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "0_totals.json", {"accuracy": 0.5})
+    tools.evalplus(tmp_path / "a")
+    assert oodometer.evaluate(tmp_path / "a")["accuracy"].value == 2 / 8
