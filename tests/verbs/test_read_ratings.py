@@ -119,6 +119,23 @@ def test_another_question_of_an_export_is_named(tmp_path: Path) -> None:
     )
 
 
+def test_the_csv_of_label_studio_is_a_table_of_ratings(tmp_path: Path) -> None:
+    """Its ids of annotations and its times are numbers, but no ratings."""
+    lines_of = ["annotation_id,annotator,created_at,id,lead_time,sentiment,text,updated_at"]
+    for k, (who, said) in enumerate(SAID.items()):
+        for i, letter in enumerate(said):
+            if letter != ".":
+                when = f"2026-01-0{k + 1}T00:00:00Z"
+                cells = (10 * i + k, who, when, i, 3.5 + i, WORDS[letter], f"T{i}", when)
+                lines_of.append(",".join(map(str, cells)))
+    path = tmp_path / "project-1.csv"
+    path.write_text("\n".join(lines_of) + "\n")
+    found = oodometer.read_log(path)
+    assert found.agreed is not None
+    assert found.agreed.alpha.value == pytest.approx(0.667, abs=5e-4)
+    assert "only 8 items have two ratings or more" in " ".join(found.warnings)
+
+
 def test_ratings_are_no_answers_of_a_model(tmp_path: Path) -> None:
     path = RATED["label_studio"](tmp_path)
     with pytest.raises(InputError) as error:

@@ -925,7 +925,7 @@ def open_predictions(
 
 def _table_at(path: Any, unless_table: bool = False) -> tuple[Any, Strings] | None:
     """What a log, a folder of logs or a JSON document holds, as a table with what is to be said of it; None for any
-    other file. ``unless_table`` : leave out what the ending, or the first file of a folder, does not name as one.
+    other file. ``unless_table`` : leave out what the ending, or the first files of a folder, do not name as one.
     """
     name = str(path)
     if unless_table and not (name.lower().endswith(_OF_LOGS) or os.path.isdir(name)):

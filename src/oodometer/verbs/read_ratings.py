@@ -41,7 +41,9 @@ _RATING = re.compile(
     r"(.*_)?(ratings?|labels?|scores?|grades?|verdicts?|values?|annotations?|choices?|category|class|sentiment|correct|"
     r"judge?ment|answer|response)(_.*)?"
 )
+_NO_RATING = re.compile(r"(.*_)?(id|ids|index|at|time|date|uuid)")
 _MODEL_SAID = ("prediction", "confidence", "probabilities", "logits")
+_FEW_ITEMS = 30  # below which intervals of alpha held in 90 to 99 % of draws (benchmarks/results/agreement.md)
 _MOST_GRADES = 11  # of raters in columns of their own
 _MOST_VALUES = 50  # of a rating; of more, and of no numbers, it is a text
 
@@ -108,7 +110,13 @@ def _long(
     item = _first_named(columns, _ITEM, (rater,))
     if not rater or not item or columns[item].most < 2:
         return None
-    rated = [name for name in columns if name not in (rater, item) and _is_rating(columns[name])]
+    rated = [
+        name
+        for name in columns
+        if name not in (rater, item)
+        and _is_rating(columns[name])
+        and not _NO_RATING.fullmatch(bare_name(name))
+    ]
     if not is_export:
         rated = [name for name in rated if _RATING.fullmatch(bare_name(name))] or rated
     if not rated or not 1 < columns[rater].distinct < columns[rater].known:
@@ -212,6 +220,9 @@ def _warnings(found: _Table, tied: int, items: int) -> Strings:
     lines = []
     if once := len(found.items) - items:
         lines.append(f"{once:,} of {len(found.items):,} items have fewer than two ratings")
+    if items < _FEW_ITEMS:
+        text = f"only {items:,} items have two ratings or more"
+        lines.append(f"{text}: of so few, intervals hold somewhat less often than they say")
     if tied:
         lines.append(f"{tied:,} votes are ties; they are unknown in the file of votes")
     others = [name for name, ours in found.taken.items() if ours == "another rating"]

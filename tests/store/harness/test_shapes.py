@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ import oodometer
 from oodometer.cli import main
 from oodometer.errors import InputError
 from oodometer.store.harness import LogOptions, log_kind, read_logs
-from oodometer.store.shapes import SHAPES, shape_of_table
+from oodometer.store.harness.shaped import read_shape
+from oodometer.store.shapes import SHAPES, Shape, shape_of_table
 
 from . import shapes_of_tools as tools
+from .formats import put
 from .shapes_of_tools import CASES
 
 
@@ -59,6 +63,19 @@ def test_names_that_stand_in_a_file_tell_the_shape(tmp_path: Path) -> None:
     path = tools.lines(tmp_path / "own.jsonl", [{"question_id": 1, "model": "a", "score": 1}] * 3)
     assert log_kind(path) is None
     assert shape_of_table(["id", "epoch", "score"]) is None
+
+
+def test_the_shape_of_contributing_reads_its_file(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text()
+    (block,) = re.findall(r"^   (Shape\(\n.*?^   \))$", text, flags=re.DOTALL | re.MULTILINE)
+    shape = eval(textwrap.dedent(block), {"Shape": Shape})
+    words = ["hit", "miss", "judge down", "hit"]
+    asked = [{"number": i, "said": "x", "verdict": word} for i, word in enumerate(words)]
+    path = put(tmp_path / "quiz.json", {"quiz": {"model": "m"}, "asked": asked})
+    (found,) = read_shape(shape, [str(path)], LogOptions())
+    assert (found.model, found.ids) == ("m", ["0", "1", "3"])
+    assert found.columns["correct"] == [True, False, True]
+    assert found.skipped == [("2", "no grade: judge down")]
 
 
 def test_another_metric_may_be_named(tmp_path: Path) -> None:
@@ -158,3 +175,19 @@ def test_the_same_questions_of_two_runs_are_pairs(tmp_path: Path) -> None:
     second.write_text(json.dumps(whole))
     difference = oodometer.compare([first, second]).difference
     assert np.abs(difference["value"]) == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(
+    "more", [{"instruction": "a", "generator": "m"}, {"messages": [{"role": "user"}]}]
+)
+def test_a_table_with_names_of_a_log_is_the_table_that_it_is(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    rows = [{"id": i, "correct": i % 4 > 0, **more} for i in range(8)]
+    assert oodometer.evaluate(tools.lines(tmp_path / "rows.jsonl", rows))["accuracy"].value == 6 / 8
+
+
+def test_a_folder_of_logs_may_begin_with_totals(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "0_totals.json", {"accuracy": 0.5})
+    tools.evalplus(tmp_path / "a")
+    assert oodometer.evaluate(tmp_path / "a")["accuracy"].value == 2 / 8

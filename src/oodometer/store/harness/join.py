@@ -59,7 +59,11 @@ LOG_NAMES: dict[str, str] = {
 }
 _JOINED = {"helm"} | {shape.kind for shape in SHAPES.values() if shape.joined}
 """Kinds of which a folder of folders is one run."""
-_MAY_BE_TABLE = "chat"  # rows with messages may have other columns of a table beside them
+_FIRST_FILES = 5  # of a folder, by which it is taken for one of logs: totals may stand before them
+_MAY_BE_TABLE = (
+    "chat",
+    "alpaca_eval",
+)  # such rows, the latter in JSON Lines, may have columns of a table
 _MOST_BESIDE = 200  # files of a folder that are looked at for what is left out
 
 
@@ -254,7 +258,7 @@ def read_command(log: str) -> str:
 
 def log_at(path: Any, unless_table: bool = False) -> LogRecord | None:
     """What a log, or a folder of logs, holds; None for anything else. ``unless_table`` : leave out what may as well be
-    a table: chats, and folders whose first file is no log.
+    a table: chats, annotations as JSON Lines, and folders whose first files are no logs.
 
     Raises `InputError` for ratings of people and answers of several models, which are no record of one model's answers.
     """
@@ -265,9 +269,11 @@ def log_at(path: Any, unless_table: bool = False) -> LogRecord | None:
     files = [*islice(_files_below(name), _MOST_BESIDE)] if is_folder else [name]
     looked_at = files
     if is_folder and unless_table:
-        looked_at = [file for file in files if file.lower().endswith(_ENDINGS[:4])][:1]
+        looked_at = [file for file in files if file.lower().endswith(_ENDINGS[:4])]
+        looked_at = looked_at[:_FIRST_FILES]
     kinds = {file_kind(file) for file in looked_at} - {None}
-    if not kinds - ({_MAY_BE_TABLE} if unless_table else set()):
+    unsure = _MAY_BE_TABLE if name.endswith("l") else _MAY_BE_TABLE[:1]
+    if not kinds - {*(unsure if unless_table else ())}:
         return None
     _refuse_ratings(kinds, name)
     stats = [(stat.st_mtime_ns, stat.st_size) for stat in map(os.stat, files)]
