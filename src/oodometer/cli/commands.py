@@ -28,7 +28,7 @@ GROUPS = {
     "Which model?": ("compare", "plan", "rank"),
     "Make the predictions": ("predict", "read", "discriminate"),
     "What if the data shift?": ("shift", "stress"),
-    "Look up, show again": ("demo", "methods", "cite", "report", "reproduce"),
+    "Look up, show again": ("demo", "methods", "cite", "report", "reproduce", "benchmark"),
 }
 _OF_ALL = (
     "Every command takes -v (all that is known, not the main things), -q (errors alone), --debug (a traceback where "
