@@ -211,11 +211,7 @@ def job_view(result: Plain) -> View:
     kinds = {item["kind"] for item in every}
     kind = next((item for item in ("chunk", "slice") if item in kinds), "target")
     parts = [item for item in every if item["kind"] == kind]
-    chunks = [
-        part
-        for part in parts
-        if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None
-    ]
+    chunks = told_parts(result)
     run, last = runs[-1], newest_finished(chunks or runs)
     standing = list(dict.fromkeys(str(part["name"]) for part in parts if _stands(part)))
     fell = (
@@ -254,6 +250,15 @@ def job_view(result: Plain) -> View:
         cells={"job": result.get("job"), "rows": last.get("rows"), "at": last.get("at")}
         | {"metric": "accuracy", "alarm": bool(standing), "truth": _truth(last)},
     )
+
+
+def told_parts(job: Plain) -> list[Plain]:
+    """The chunks of a job whose accuracy is told, along time; none where it was not cut by time."""
+    return [
+        part
+        for part in job.get("parts") or []
+        if part["kind"] == "chunk" and part["metric"] == "accuracy" and part["value"] is not None
+    ]
 
 
 def newest_finished(items: Sequence[Plain]) -> Plain:
