@@ -212,6 +212,7 @@ def next_step(command: str, result: Result) -> Step:
         "estimate": after_estimate,
         "audit": after_audit,
         "compare": after_compare,
+        "diagnose": after_diagnosis,
         "rank": after_rank,
     }
     if command in after:
@@ -283,6 +284,20 @@ def backtest(result: Result) -> tuple[Drawn, Json]:
 
 
 # ------------------------------------------------------------------------------------------ audit
+
+
+def after_diagnosis(result: Result) -> Step:
+    """A few rows to label where something moved, as no test sees the truth; else nothing."""
+    moved = result.get("kind") != "none"
+    return label_rows(result, "moved") if moved else {"text": NEXT["trusted"]}
+
+
+def diagnose(result: Result) -> tuple[Drawn, Json]:
+    """The tests, the user's columns along time, and the tables."""
+    return [over_time.columns(result), by_category.findings(result)], {
+        "found": {"diagnosis": result},
+        "estimates": [],
+    }
 
 
 def power(result: Result) -> str:
@@ -798,7 +813,17 @@ def history(result: Result) -> tuple[Drawn, Json]:
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
     section.__name__: section
-    for section in (estimate, evaluate, demo, backtest, audit, compare, rank, history)
+    for section in (
+        estimate,
+        evaluate,
+        demo,
+        backtest,
+        diagnose,
+        audit,
+        compare,
+        rank,
+        history,
+    )
 }
 """Charts and names for the template, by command."""
 
