@@ -378,8 +378,6 @@ class Opener:
         """The source, renamed as far as its columns go; renamings of columns that it lacks are kept in mind."""
         source = read(mapping=opening.renamings or None, as_far_as_known=True)
         for theirs, error in source.unread.items():
-            if theirs not in opening.renamings:  # of a source that was opened before
-                continue
             if theirs in REPEATS and opening.renamings[theirs] == "confidence":
                 opening.derived = theirs
             self._complaints[opening.written(theirs)] = error
