@@ -59,8 +59,11 @@ PROGRESS = re.compile(
 )  # of slow runs
 SHELL = re.compile(r"[|><;&$*]")  # such a command is given to bash
 FOLDERS = ("demo", "car-loan", "digits", "judged", "runs", "sums")  # that `oodometer demo` writes
+_SHARED = tempfile.TemporaryDirectory(
+    prefix="console-", ignore_cleanup_errors=True
+)  # what several pages need
 SETTINGS = {
-    "OODOMETER_CACHE": "",
+    "OODOMETER_CACHE": str(Path(_SHARED.name, "cache")),
     "COLUMNS": "80",
     "NO_COLOR": "1",
     "CUDA_VISIBLE_DEVICES": "",
@@ -93,11 +96,6 @@ def run(command: str) -> tuple[str, int]:
         env={**os.environ, "PATH": paths, "PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip
     return done.stdout, done.returncode
-
-
-_SHARED = tempfile.TemporaryDirectory(
-    prefix="console-", ignore_cleanup_errors=True
-)  # what several pages need
 
 
 @functools.cache

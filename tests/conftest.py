@@ -390,6 +390,14 @@ def torch() -> Any:
 
 
 @pytest.fixture(scope="session")
+def no_torch(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder for the path of processes that do not use torch, in which there is none that they could load."""
+    folder = tmp_path_factory.mktemp("no_torch")
+    (folder / "torch.py").write_text("raise ImportError('torch is absent here')")
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
 def transformers(torch: Any) -> Any:
     """The library."""
     with warnings.catch_warnings():

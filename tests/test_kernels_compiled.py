@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oodometer import kernels
-from oodometer.calibrators.binned_map import pool_adjacent
-from oodometer.kernels import threads
+from oodometer.kernels import pool_adjacent, threads
 
 ODD = [
     0.0,
@@ -237,6 +236,24 @@ def test_pooled_blocks_are_those_of_scipy(hits: list[tuple[int, int]]) -> None:
         np.testing.assert_allclose(
             np.repeat(found / many, np.diff(starts, append=len(rows))), fitted.x, atol=1e-12
         )
+
+
+@built
+@pytest.mark.parametrize("bins", [0, 1, 2, 700])
+def test_compiled_blocks_are_the_plain_ones_bit_by_bit(bins: int) -> None:
+    from oodometer.kernels.bins import _pooled
+
+    rng = np.random.default_rng(bins)
+    rows = rng.random(bins) + 0.1  # weights of importance are no whole numbers
+    right = rows * np.clip(rng.normal(np.linspace(0, 1, bins), 0.3), 0, 1)
+    for compiled, plain in zip(pool_adjacent(rows, right), _pooled(rows, right), strict=True):
+        assert compiled.tolist() == plain.tolist()
+
+
+@built
+def test_blocks_of_counts_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="hits: expected 3 entries, got 2"):
+        pool_adjacent(np.ones(3), np.ones(2))
 
 
 # ------------------------------------------------------------------------------------------ pieces, threads, layouts

@@ -29,6 +29,7 @@ def refuse(
     remedy: str | Callable[[], str],
     sample: int = -1,
     kind: type[InputError] = InputError,
+    naming: str | None = None,
 ) -> None:
     """Raise `InputError` for the first cell that is bad, if one is; ``got`` may be worked out of its index. ``sample``
     is the axis of ``bad`` that counts the rows.
@@ -37,7 +38,14 @@ def refuse(
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)
         actual = got if isinstance(got, str) else got(at)
         way_out = remedy if isinstance(remedy, str) else remedy()
-        raise kind(expected, got=actual, remedy=way_out, row=int(at[sample]) + 1, column=column)
+        raise kind(
+            expected,
+            got=actual,
+            remedy=way_out,
+            naming=naming,
+            row=int(at[sample]) + 1,
+            column=column,
+        )
 
 
 def _other_index(name: str, index: Any, first: str, reference: Any) -> InputError:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, Coded, as_cells, as_numpy, refuse
-from .errors import InputError
+from .errors import ClassesError, InputError
 
 ClassNames = tuple[int | str, ...]
 _MOST_CANDIDATES = 2**31 - 1  # positions are int32
@@ -53,11 +53,11 @@ NEARLY_ALL = 0.98  # of the rows: rounded probabilities tie in a few
 PROVED_ROWS = 10  # for each class, that prove an order of columns
 
 
-class NewClassError(InputError):
+class NewClassError(ClassesError):
     """A predicted class that is none of the known ones, or null where none stands for that."""
 
 
-class NewLabelError(InputError):
+class NewLabelError(ClassesError):
     """A label of a class that is none of the known ones."""
 
 
@@ -592,9 +592,10 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
     bad = out == -3
     if bad.any():
         listing = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
-        kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, InputError)
+        kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, ClassesError)
         cell = distinct[codes.flat[int(np.argmax(bad))]]
-        remedy = _remedy_for_class(cell, distinct, classes, field)
+        naming = _naming_of_classes(cell, classes)
+        remedy = "" if naming else _remedy_for_class(cell, distinct, classes, field)
         refuse(
             bad,
             column,
@@ -602,6 +603,7 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
             repr(cell),
             remedy,
             kind=kind,
+            naming=naming,
         )
     return out
 
@@ -629,14 +631,21 @@ def encode_positions(value: Any, column: str) -> Array:
     return out
 
 
+def _naming_of_classes(cell: Any, classes: ClassNames) -> str | None:
+    """How classes that only count columns get the names that the labels have; None where they have names."""
+    if not isinstance(cell, str) or not all(isinstance(c, int) for c in classes):
+        return None
+    hint = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
+    naming = (
+        "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...]"
+    )
+    return naming + hint
+
+
 def _remedy_for_class(
     cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label"
 ) -> str:
     """What to do about a class that is not among the known ones."""
-    if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
-        hint = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
-        remedy = "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...]"
-        return remedy + hint
     if _other_numbering(distinct, classes)(cell):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...]"
     near = [

@@ -2,7 +2,8 @@
 
 OodometerError                    the root; catch this one
 ├── InputError                    a file, a row or an argument is wrong            (exit code 2)
-│   └── MissingColumnsError       a file lacks what the work needs, by our names   (exit code 2)
+│   ├── MissingColumnsError       a file lacks what the work needs, by our names   (exit code 2)
+│   └── ClassesError              classes are other ones than elsewhere            (exit code 2)
 ├── UsageError                    a command or a call makes no sense               (exit code 2)
 │   ├── UnknownColumnError        a column that was named is not there             (exit code 2)
 │   └── UnknownNameError          a result has no entry of this name; a `KeyError` (exit code 2)
@@ -112,6 +113,7 @@ class InputError(OodometerError, ValueError):
     expected : what should have been there.
     got : what was there.
     remedy : what the user can do about it.
+    naming : how columns or classes could be named so that it works; a command that does it takes its place.
     file : file name, if the data came from one.
     row : data row, counted from 1 (a CSV header is not counted).
     column : column or field name.
@@ -128,11 +130,12 @@ class InputError(OodometerError, ValueError):
         *,
         got: str | None = None,
         remedy: str | None = None,
+        naming: str | None = None,
         file: str | None = None,
         row: int | None = None,
         column: str | None = None,
     ) -> None:
-        self.expected, self.got, self.remedy = expected, got, remedy
+        self.expected, self.got, self.remedy, self.naming = expected, got, remedy, naming
         self.file, self.row, self.column = file, row, column
         location = (
             file,
@@ -141,7 +144,7 @@ class InputError(OodometerError, ValueError):
         )
         text = ": ".join([*(part for part in location if part), f"expected {expected}"])
         text += "" if got is None else f", got {got}"
-        super().__init__(text if remedy is None else f"{text}; {remedy}")
+        super().__init__("; ".join(part for part in (text, remedy, naming) if part))
 
     def at(self, *, file: str | None = None, row_offset: int = 0) -> InputError:
         """Return the same error placed in a file, its row moved by the rows read before."""
@@ -149,6 +152,7 @@ class InputError(OodometerError, ValueError):
             self.expected,
             got=self.got,
             remedy=self.remedy,
+            naming=self.naming,
             file=self.file or file,
             row=None if self.row is None else self.row + row_offset,
             column=self.column,
@@ -157,6 +161,10 @@ class InputError(OodometerError, ValueError):
 
 class MissingColumnsError(InputError):
     """A file lacks the columns that the work needs, as a rule under other names."""
+
+
+class ClassesError(InputError):
+    """Classes that are other ones than those that are known: of another file, or of the probabilities."""
 
 
 class UsageError(OodometerError, ValueError):

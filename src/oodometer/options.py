@@ -25,7 +25,6 @@ import math
 import numbers
 import os
 import re
-import secrets
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
@@ -335,7 +334,7 @@ def check_seed(value: Any, name: str = "seed") -> int:
     import numpy as np  # here, as options are declared where `-h` must not load it
 
     if value is None:
-        return secrets.randbits(32)
+        return int.from_bytes(os.urandom(4))
     if isinstance(value, np.random.Generator):
         return int(value.integers(_LARGEST_SEED, endpoint=True))
     if isinstance(value, np.random.RandomState):

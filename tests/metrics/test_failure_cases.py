@@ -10,6 +10,7 @@ import pytest
 from oodometer import Predictions
 from oodometer.errors import NotApplicable
 from oodometer.metrics import FailureCases
+from oodometer.metrics.failure_cases import falling_accuracy
 
 NAMES = ["start", "middle", "end", "strong", "often", "plateau"]
 
@@ -139,3 +140,14 @@ def test_orders_that_are_no_confidence_have_no_plateau() -> None:
     found = metric.compute(record)[-1]
     assert not found["seen"]
     assert "not ordered by a confidence" in found["sentence"]
+
+
+def test_the_falling_curve_is_that_of_scipy_to_the_last_bit() -> None:
+    from scipy.optimize import isotonic_regression
+
+    rng = np.random.default_rng(0)
+    for cells in (1, 2, *rng.integers(3, 200, 200).tolist()):
+        sizes = rng.integers(1, 50, cells)
+        correct = rng.binomial(sizes, np.clip(rng.random() + rng.normal(0, 0.2, cells), 0, 1))
+        theirs = isotonic_regression(correct / sizes, weights=sizes, increasing=False).x
+        np.testing.assert_array_equal(falling_accuracy(correct, sizes), theirs)

@@ -11,6 +11,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,11 @@ def record(seed: int, day: int, rows: int = ROWS) -> Predictions:
     return Predictions.from_probabilities(p, label=label, time=time, columns={"site": site})
 
 
+def known(seed: int) -> Predictions:
+    """A reference; without times, for else each estimate looks back on its days, which no test here is about."""
+    return replace(record(seed, 1, 600), time=None)
+
+
 def put(folder: Path, day: int) -> Path:
     place = folder / "target" / f"day={day:02}"
     place.mkdir(parents=True)
@@ -48,7 +54,7 @@ def put(folder: Path, day: int) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A reference and a target of four days."""
-    write_predictions(record(0, 1, 600), tmp_path / "reference.parquet")
+    write_predictions(known(0), tmp_path / "reference.parquet")
     for day in range(1, 5):
         put(tmp_path, day)
     return tmp_path
@@ -212,7 +218,7 @@ def test_what_changes_is_read_again(folder: Path) -> None:
     assert len(states(folder)) == 4  # the state of the file that was there before is gone
     asked(folder, every=None, by="site")
     assert told(folder)["read"] == 4
-    write_predictions(record(9, 1, 600), folder / "reference.parquet")
+    write_predictions(known(9), folder / "reference.parquet")
     assert asked(folder, every=None, by="site") == asked(folder, kept=False, every=None, by="site")
     assert told(folder)["read"] == 4
     asked(folder, every=None, by="site", level=0.9)

@@ -31,9 +31,11 @@ USUAL = ["a", "b", "c", "d", "both"]
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps of this process take no time; other processes import a recipe of their own."""
+def quick(monkeypatch: pytest.MonkeyPatch, no_torch: str) -> None:
+    """Steps of this process take no time; other processes import a recipe of their own, which only counts."""
     monkeypatch.setattr(counting_recipe, "PAUSE", 0.01)
+    monkeypatch.syspath_prepend(no_torch)
+    monkeypatch.setenv("PYTHONPATH", no_torch, prepend=os.pathsep)
 
 
 class Backwards(Engine):

@@ -31,7 +31,7 @@ def refused(path: Path, **options: Any) -> InputError:
     error = caught.value
     assert error.file == str(path)
     assert "\n" not in str(error)
-    assert error.remedy
+    assert error.remedy or error.naming
     return error
 
 

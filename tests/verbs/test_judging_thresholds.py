@@ -280,7 +280,9 @@ def test_a_folder_of_judges_knows_the_outputs_that_set_its_thresholds(
     seen: list[Any] = []
     with monkeypatch.context() as patch:
         patch.setattr(
-            judging, "_unlike", lambda rows, labels, p, known_p, *rest: seen.append(known_p) or []
+            judging,
+            "_unlike",
+            lambda rows, labels, p, known_p, *rest: (seen.append(known_p), (None, []))[1],
         )
         judge_outputs(judges, without(house(20, 1, 0.2, 0.35)))
     expected = [[row[f"p_correct_classifier_{i}"] for row in kept] for i in range(2)]

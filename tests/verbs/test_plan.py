@@ -82,6 +82,23 @@ def test_without_a_difference_the_smallest_one_is_said() -> None:
     assert back.needed["paired"] == pytest.approx(500, abs=8)
 
 
+def test_questions_of_one_passage_are_worth_fewer() -> None:
+    """Each question stands five times, under ids of its own: five times as many are needed, as `compare` finds."""
+    files = pilots()
+    repeated = [
+        {name: np.repeat(cells, 5).tolist() for name, cells in file.items()}
+        | {"id": list(range(5 * len(file["id"]))), "passage": np.repeat(file["id"], 5).tolist()}
+        for file in files
+    ]
+    alone = oodometer.plan(files, difference=0.05).needed
+    several = oodometer.plan(repeated, difference=0.05, cluster="passage")
+    effect = several.assumed["design_effect"]
+    assert effect == pytest.approx(5, rel=0.02)
+    assert several.needed["paired"] == pytest.approx(effect * alone["paired"], rel=0.02)
+    assert several.needed["unpaired"] == pytest.approx(5 * alone["unpaired"], rel=0.02)
+    assert "questions are worth one" in " ".join(str(several).split())
+
+
 def test_scores_keep_their_scale() -> None:
     rng = np.random.default_rng(2)
     base = rng.normal(3, 0.8, 100)

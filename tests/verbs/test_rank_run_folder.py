@@ -219,11 +219,9 @@ def test_without_attributions_answers_are_kept(home: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["processes", "local"])
-def test_tasks_are_kept_as_they_come(home: Path, engine: str) -> None:
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")]),
-    }
+def test_tasks_are_kept_as_they_come(home: Path, engine: str, no_torch: str) -> None:
+    paths = [str(home), no_torch, os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     script = KILLED if engine == "processes" else KILLED.replace("workers=2", "workers=1")
     (home / "killed.py").write_text(script)
     done = subprocess.run(

@@ -78,6 +78,16 @@ def test_reference_and_target_are_renamed_apart() -> None:
     assert found.target["accuracy"]["value"] == pytest.approx(1 - ((P > 0.5) == TRUTH).mean())
 
 
+def test_two_models_that_call_their_columns_otherwise_are_compared() -> None:
+    first = pd.DataFrame({"id": range(len(TRUTH)), "truth": TRUTH, "said": TRUTH})
+    second = pd.DataFrame({"id": range(len(TRUTH)), "said": TRUTH, "y": 1 - TRUTH})  # turned round
+    mapping = {"a:truth": "label", "a:said": "prediction", "b:said": "label", "b:y": "prediction"}
+    found = oodometer.compare([first, second], mapping=mapping, names=["right", "wrong"])
+    assert [model.in_domain["accuracy"].value for model in found.models] == [1, 0]
+    with pytest.raises(UsageError, match="there is no column sad to rename to prediction"):
+        oodometer.compare([first, second], mapping={**mapping, "b:sad": "prediction"})
+
+
 def test_what_is_wrong_is_one_line() -> None:
     with pytest.raises(
         UsageError,

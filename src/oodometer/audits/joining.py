@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..fields import FIELDS
 from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..store import Axes, Source, as_source, source_beside
-from ..store.cells import plain
+from ..store.cells import first_true, numbers_of, plain
 from ..store.columns import INDEX, bare_name, usual_field
 from ..store.write import same_cell
 
@@ -269,41 +270,93 @@ def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
 
 def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | InputError | None:
     """Whether two columns say that the rows are the same: True, the error where they say no, None where nothing."""
-    import pyarrow.compute as pc
-
     (label_cells, ids), (target_cells, target_ids) = _texts(labels, theirs), _texts(target, ours)
     if label_cells is None or target_cells is None:
         return None
-    rows, index = min(len(label_cells), len(target_cells)), INDEX in (theirs, ours)
-    differing = _differ(label_cells[:rows], target_cells[:rows])
-    single = _is_single(label_cells) and _is_single(target_cells)
-    counted = _counts(label_cells), _counts(target_cells)
-    if not len(differing) and len(label_cells) == len(target_cells):
-        return True if single and not (index and all(counted)) else None
-    is_subset = bool(pc.all(pc.is_in(label_cells, value_set=target_cells)).as_py())
-    is_subset |= len(label_cells) > len(target_cells) and bool(
-        pc.all(pc.is_in(target_cells, value_set=label_cells)).as_py()
-    )
-    if theirs.strip().casefold() != ours.strip().casefold():
-        if not (single and is_subset) or (index and counted[0]):  # another column altogether
-            return None
-    elif index and any(counted) and not is_subset:  # one of them only counts its rows
+    pair = _ColumnPair(label_cells, target_cells, is_index=INDEX in (theirs, ours))
+    if not len(pair.differing) and len(label_cells) == len(target_cells):
+        return True if pair.is_single and not (pair.is_index and pair.both_count) else None
+    if pair.speaks_of_others(same_name=theirs.strip().casefold() == ours.strip().casefold()):
         return None
-    mostly_in = (
-        is_subset
-        or int(pc.sum(pc.is_in(label_cells, value_set=target_cells)).as_py() or 0)
-        >= len(label_cells) / 2
-    )
-    is_key = single and ids and target_ids and mostly_in
-    if not len(differing) and (not is_key or (index and counted[0])):
+    is_key = bool(pair.is_single and ids and target_ids and pair.is_mostly_in)
+    if not len(pair.differing) and (not is_key or (pair.is_index and pair.labels_count)):
         return None  # numbers of rows differ, which others speak of
-    row = int(differing[0]) if len(differing) else rows
+    row = int(pair.differing[0]) if len(pair.differing) else pair.rows
     where = (
         f"as in column {ours} of {target.name} (without --key the rows are taken in their order)"
     )
-    remedy = _key_to_name(theirs, ours, is_key, any(counted))
+    remedy = _key_to_name(theirs, ours, is_key, pair.labels_count or pair.target_counts)
     expected = f"{_shown_cell(target_cells, row)}, {where}"
     return _fault(expected, _shown_cell(label_cells, row), row, theirs, labels, remedy)
+
+
+@dataclass(frozen=True)
+class _ColumnPair:
+    """A column of labels beside one of the target, both as texts; ``is_index``: one is the index of a frame."""
+
+    labels: Any
+    target: Any
+    is_index: bool
+
+    @property
+    def rows(self) -> int:
+        """How many rows both have."""
+        return min(len(self.labels), len(self.target))
+
+    @cached_property
+    def differing(self) -> Array:
+        """Rows in which they differ, of those that both have."""
+        return _differ(self.labels[: self.rows], self.target[: self.rows])
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether in both every row has a cell of its own."""
+        return _is_single(self.labels) and _is_single(self.target)
+
+    @cached_property
+    def labels_count(self) -> bool:
+        """Whether that of the labels only counts its rows."""
+        return bool(_counts(self.labels))
+
+    @cached_property
+    def target_counts(self) -> bool:
+        """Whether that of the target only counts its rows."""
+        return bool(_counts(self.target))
+
+    @property
+    def both_count(self) -> bool:
+        """Whether both only count their rows."""
+        return self.labels_count and self.target_counts
+
+    @cached_property
+    def is_subset(self) -> bool:
+        """Whether all cells of the labels stand in the target, or, of more labels than rows, the other way round."""
+        if self._all_in(self.labels, self.target):
+            return True
+        return len(self.labels) > len(self.target) and self._all_in(self.target, self.labels)
+
+    @property
+    def is_mostly_in(self) -> bool:
+        """Whether half of the cells of the labels, or more, stand in the target."""
+        import pyarrow.compute as pc
+
+        if self.is_subset:
+            return True
+        shared = pc.sum(pc.is_in(self.labels, value_set=self.target)).as_py() or 0
+        return int(shared) >= len(self.labels) / 2
+
+    @staticmethod
+    def _all_in(cells: Any, others: Any) -> bool:
+        import pyarrow.compute as pc
+
+        return bool(pc.all(pc.is_in(cells, value_set=others)).as_py())
+
+    def speaks_of_others(self, *, same_name: bool) -> bool:
+        """Whether it is another column altogether, or an index that only counts rows."""
+        if not same_name:
+            return not (self.is_single and self.is_subset) or (self.is_index and self.labels_count)
+        counts = self.labels_count or self.target_counts
+        return self.is_index and counts and not self.is_subset
 
 
 def _is_single(cells: Any) -> bool:
@@ -346,7 +399,7 @@ def _differ(label_cells: Any, target_cells: Any) -> Array:
     import pyarrow.compute as pc
 
     both = pc.and_(label_cells.is_valid(), target_cells.is_valid())
-    row: Array = np.flatnonzero(both.to_numpy(zero_copy_only=False))
+    row: Array = np.flatnonzero(numbers_of(both))
     first, second = label_cells.filter(both), target_cells.filter(both)
     differ = pc.not_equal(first, second)
     if not pc.any(differ).as_py():
@@ -361,7 +414,7 @@ def _differ(label_cells: Any, target_cells: Any) -> Array:
         exact = bool(np.all(np.floor(a) == a) and np.all(np.floor(b) == b))
         return np.asarray(row[~np.isclose(a, b, rtol=0 if exact else 1e-5, atol=0)])
     first, second = (pc.utf8_lower(pc.utf8_trim_whitespace(column)) for column in (first, second))
-    return np.asarray(row[pc.not_equal(first, second).to_numpy(zero_copy_only=False)])
+    return row[numbers_of(pc.not_equal(first, second))]
 
 
 def _counts(cells: Any) -> bool:
@@ -674,13 +727,13 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
     label_ids, ids_of_target = labels.keys(key.labels), target.keys(key.target)
     for source, ids, name in ((labels, label_ids, key.labels), (target, ids_of_target, key.target)):
         if ids.null_count:
-            at = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
+            at = first_true(numbers_of(ids.is_null()))
             remedy = "give every row one, or drop the column"
             raise _fault(f"{_a(name)} in every row", "null", at, name, source, remedy)
-        first = pc.index_in(ids, value_set=ids).to_numpy()
+        first = numbers_of(pc.index_in(ids, value_set=ids))
         again = first != np.arange(len(ids))
         if source is labels:  # what is not needed may stand there twice
-            again &= pc.is_in(ids, value_set=ids_of_target).to_numpy(zero_copy_only=False)
+            again &= numbers_of(pc.is_in(ids, value_set=ids_of_target))
         if again.any():
             at = int(np.argmax(again))
             got = f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}"
@@ -694,7 +747,7 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
     if index_in_target.null_count and (
         every or matched < max(1, _LEAST_FOUND * min(len(label_ids), len(ids_of_target)))
     ):
-        at = int(np.argmax(index_in_target.is_null().to_numpy(zero_copy_only=False)))
+        at = first_true(numbers_of(index_in_target.is_null()))
         share = (
             ""
             if every
@@ -710,7 +763,7 @@ def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
             labels,
             remedy,
         )
-    return np.asarray(index_in_target.fill_null(-1).to_numpy().astype(np.int64))
+    return numbers_of(index_in_target, -1).astype(np.int64)
 
 
 def _whole_numbers(ids: Any) -> Any:

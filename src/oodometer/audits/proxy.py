@@ -10,10 +10,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.binned_map import BinnedMap, bins_for, count_verdicts, fit_map, pool_adjacent
+from ..calibrators.binned_map import BinnedMap, bins_for, count_verdicts, fit_map
 from ..errors import NotApplicable
 from ..estimators.mean_confidence import confidence_bins
 from ..inference.row_sample import content_folds
+from ..kernels import pool_adjacent
 from ..metrics.votes import count_votes
 from ..predictions import Predictions
 from ..scores import Score, natural_confidence

@@ -24,6 +24,7 @@ from ..fields import FIELDS
 from ..plain import Json, Strings
 from ..results.values import counted, listed
 from ..store import Source, write_result, write_table
+from ..store.cells import arrow_of
 from ..store.source import PickedRows, pick_rows
 from ..store.write import guarded, write_sheet
 from ..version import __version__
@@ -121,7 +122,7 @@ class Worksheet:
                 names[i] = f"target_{names[i]}"
         columns = [
             *target_columns.columns,
-            *map(pa.array, draws.values()),
+            *map(arrow_of, draws.values()),
             pa.nulls(len(self.drawn.row), kind),
         ]
         return pa.table(columns, names=[*names, *draws, self.answer])

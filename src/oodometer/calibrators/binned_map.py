@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..inference.row_sample import FOLDS
-from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres, tally
+from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres, pool_adjacent, tally
 
 _ENOUGH_ROWS = 100  # of one class, before it gets a map of its own
 _MANY_CLASSES, _COARSE = 16, 8
@@ -116,26 +116,6 @@ def nearest(full: Array, width: int) -> Array:
     near = np.clip(np.searchsorted(full, every), 0, len(full) - 1)
     before = np.maximum(near - 1, 0)
     return np.where(np.abs(full[before] - every) < np.abs(full[near] - every), before, near)
-
-
-def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
-    """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA). rows
-    (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. Counts are added up
-    and compared as products, so that the blocks of whole numbers are exact.
-    """
-    first: list[int] = []
-    weights: list[float] = []
-    right: list[float] = []
-    pairs = zip(rows.astype(float).tolist(), hits.astype(float).tolist(), strict=True)
-    for start, (rows_here, hits_here) in enumerate(pairs):
-        while weights and right[-1] * rows_here >= hits_here * weights[-1]:
-            rows_here += weights.pop()
-            hits_here += right.pop()
-            start = first.pop()
-        first.append(start)
-        weights.append(rows_here)
-        right.append(hits_here)
-    return np.array(first, dtype=np.int64), np.array(weights), np.array(right)
 
 
 def _isotonic(rows: Array, hits: Array) -> tuple[Array, Array, Array]:

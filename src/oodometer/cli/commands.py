@@ -15,7 +15,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, WorkError
+from ..errors import (
+    ClassesError,
+    InputError,
+    MissingColumnsError,
+    UnknownColumnError,
+    UsageError,
+    WorkError,
+)
 from ..options import About, Declared, Options, declared, option, spelt
 from ..plain import Json, Plain
 from . import output, samples
@@ -31,9 +38,8 @@ GROUPS = {
     "Look up, show again": ("demo", "methods", "cite", "report", "reproduce", "benchmark"),
 }
 _OF_ALL = (
-    "Every command takes -v (all that is known, not the main things), -q (errors alone), --debug (a traceback where "
-    "something fails), --config FILE (defaults of options; else those of oodometer.toml, or of [tool.oodometer] in "
-    "pyproject.toml), --no-config and -h. Alone: --version, --install-completion."
+    "Every command takes -v (all that is known), -q (errors alone), --debug (a traceback), --config FILE (else "
+    "oodometer.toml, or [tool.oodometer] in pyproject.toml), --no-config, -h. Alone: --version, --install-completion."
 )
 
 
@@ -284,9 +290,7 @@ def _advised(name: str, offered: Sequence[Declared], typed: Plain) -> Iterator[N
         ):  # of what a log holds
             error.remedy = f"{error.remedy}; try: {output.command_line(*shlex.split(choice[1]))}"
             raise error.at() from None
-        if not isinstance(
-            error, (MissingColumnsError, UnknownColumnError)
-        ) and "known classes" not in str(error):
+        if not isinstance(error, (MissingColumnsError, ClassesError, UnknownColumnError)):
             raise
         from .advice import better_command
 
@@ -294,11 +298,7 @@ def _advised(name: str, offered: Sequence[Declared], typed: Plain) -> Iterator[N
         if command is None:
             raise
         if isinstance(error, InputError):
-            remedy = (error.remedy or "").partition("; rename")[0]
-            repeated = remedy.startswith(
-                ("rename", "the file has", "name the c")
-            )  # which the command says, too
-            error.remedy = f"try: {command}" if repeated else f"{remedy}; try: {command}"
+            error.naming = f"try: {command}"
             raise error.at() from None
         link = " " if str(error).endswith("?") else "; "
         raise UnknownColumnError(

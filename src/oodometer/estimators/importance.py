@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array, present
-from ..calibrators.binned_map import pool_adjacent
 from ..errors import NotApplicable
 from ..inference.domain_classifier import (
     DomainComparison,
@@ -19,7 +18,7 @@ from ..inference.domain_classifier import (
     why_no_domains,
 )
 from ..inference.row_sample import RowSample, content_sample
-from ..kernels import LOG_ODDS_BINS, log_odds_bin
+from ..kernels import LOG_ODDS_BINS, log_odds_bin, pool_adjacent
 from ..plain import Json, Strings
 from ..predictions import Predictions
 from ..registry import register

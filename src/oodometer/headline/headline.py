@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..diagnoses import Diagnosis
+from ..diagnoses.text_likeness import UnlikeTexts
 from ..estimators.votes import said_of_rates
 from ..inference.clusters import clustered_error
 from ..intervals import clopper_pearson
@@ -303,7 +304,7 @@ _LIKE_TRIALS = "any shift is like those simulated from the reference, which leav
 @dataclass(frozen=True)
 class Evidence:
     """What a headline rests on besides the estimates; ``effects``: design effects of both sides, ``domain``: what the
-    user says that the data are.
+    user says that the data are; ``unlike_texts``: how the outputs that were judged differ from the reference's.
     """
 
     level: float = 0.95
@@ -314,6 +315,7 @@ class Evidence:
     reference_rows: int = 0
     effects: tuple[float, float] = (1.0, 1.0)
     domain: str | None = None
+    unlike_texts: UnlikeTexts | None = None
 
     def error_of_clusters(self, value: float, rows: int) -> float:
         """What clusters add to the standard error of an estimate for so many target rows."""
@@ -515,6 +517,21 @@ def _of_judges(by_name: Mapping[str, Estimate], level: float) -> Headline | None
         at.value, min(at.lower, votes.lower), max(at.upper, votes.upper), level, "empirical"
     )
     return replace(headline, interval=span, assumes=f"{corrected.assumes}, or {votes.assumes}")
+
+
+def of_unlike_texts(headline: Headline, unlike: UnlikeTexts) -> Headline:
+    """What judges say of outputs in another form than those by which their errors are known: of the rows in that form
+    they may be wrong every time, so the interval is wider by their share, and nothing makes the number trusted.
+    """
+    lower, upper = unlike.widened(headline.lower, headline.upper)
+    why = f"the outputs are unlike those by which the judges' errors are known: {unlike.said}; of"
+    why += f" {percent(unlike.distance)} of the rows, at least, nobody knows how the judges err; label some target rows"
+    return replace(
+        headline,
+        interval=replace(headline.interval, lower=lower, upper=upper, kind="empirical"),
+        trust="none",
+        why=why,
+    )
 
 
 def _with_judges(headline: Headline, by_name: Mapping[str, Estimate], level: float) -> Headline:

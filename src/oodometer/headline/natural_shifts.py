@@ -362,6 +362,8 @@ def _why_judged(
     chance: float | None, assume: str, verdict: FallVerdict, measured: tuple[Any, ...] | None
 ) -> str:
     """What a verdict rests on; ``measured``: how many public cases were called so, and which share rightly."""
+    if chance is None and assume == "judges":
+        return "how often these judges err on the target is not known"
     if chance is None:
         return "the accuracy of the reference, or what the outputs say, is not known"
     if assume == "judges":

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import normal_quantile
 from ..results import Interval
-from ..results.gate import Gate, GateMethod, GateVerdict
+from ..results.gate import Gate, GateMethod, GateUnit, GateVerdict
 from .betting import betting_sequence
 from .paired import POWER
 
@@ -23,8 +23,10 @@ def gate_of(
     method: GateMethod = "interval",
     strict: bool = False,
     outlook: bool = True,
+    unit: GateUnit = "rows",
 ) -> Gate:
-    """The gate of the ``difference`` of two ``models``, the second minus the first, from so many ``rows``.
+    """The gate of the ``difference`` of two ``models``, the second minus the first, from so many ``rows`` of a
+    ``unit``.
 
     The new model is shown worse by more than the drop where the interval lies below -drop, shown not to have fallen by
     it where it lies above: two one-sided tests of level (1 - level) / 2, which cannot both speak. Rows that are needed
@@ -55,6 +57,7 @@ def gate_of(
         method=method,
         needed_rows=needed,
         strict=strict,
+        unit=unit,
     )
 
 

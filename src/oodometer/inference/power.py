@@ -79,6 +79,23 @@ def components(scores: Array, clusters: Array | None) -> Components:
     )
 
 
+def design_effect(values: Array, clusters: Array) -> float:
+    """How many dependent rows are worth one independent row for the mean of ``values``, shape (row,), at least 1.
+
+    C / (C - 1) sum_c (sum_{i in c} (y_i - y))^2 / (n s^2), of C ``clusters``, shape (row,). Source: Kish (1965).
+
+    >>> round(design_effect(np.repeat([0.0, 1, 1, 0], 5), np.repeat([0, 1, 2, 3], 5)), 2)
+    6.33
+    """
+    code = np.unique(clusters, return_inverse=True)[1]
+    off = values - values.mean()
+    variance = float(np.square(off).sum()) * len(values) / max(len(values) - 1, 1)
+    sums, count = np.bincount(code, off), int(code.max()) + 1
+    if variance <= 0 or count < 2:
+        return 1.0
+    return max(float(np.square(sums).sum()) * count / (count - 1) / variance, 1.0)
+
+
 @dataclass(frozen=True)
 class Answers:
     """What is assumed of the answers of a base and of a new system.

@@ -15,6 +15,7 @@ from .bins import (
     log_odds_bin,
     log_odds_centres,
     off_diagonal_counts,
+    pool_adjacent,
     tally,
 )
 from .threads import (
@@ -66,6 +67,7 @@ __all__ = [
     "off_diagonal_counts",
     "one_thread",
     "pool",
+    "pool_adjacent",
     "row_hash",
     "row_statistics",
     "row_sums",

@@ -42,3 +42,6 @@ def grow_tree(
     (6,): the four numbers of `bins.grow_tree` and the root's sums of gradient and curvature; writes int32 (node, 2) and
     float64 (node,), adds to float64 (sample,).
     """
+
+def pool_adjacent(rows: Array, hits: Array, first: Array, weight: Array, right: Array, /) -> int:
+    """float64 (bin,) twice; writes int64 and float64 twice (bin,) of the blocks and returns how many these are."""

@@ -447,6 +447,44 @@ static PyObject *grow_tree(PyObject *module, PyObject *args)
     return done(&h, codes_are_bins && fits ? Py_NewRef(Py_None) : NULL);
 }
 
+/* Blocks of the isotonic regression: a bin joins the one before it as long as that has no lower share of hits. */
+static Py_ssize_t pool(const double *rows, const double *hits, Py_ssize_t bins, int64_t *first, double *weight,
+                       double *right)
+{
+    Py_ssize_t blocks = 0;
+    for (Py_ssize_t i = 0; i < bins; i++) {
+        double w = rows[i], r = hits[i];
+        int64_t start = i;
+        while (blocks > 0 && right[blocks - 1] * w >= r * weight[blocks - 1]) {
+            blocks--;
+            w += weight[blocks];
+            r += right[blocks];
+            start = first[blocks];
+        }
+        first[blocks] = start;
+        weight[blocks] = w;
+        right[blocks++] = r;
+    }
+    return blocks;
+}
+
+static PyObject *pool_adjacent(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"rows", "d", 1, 0}, {"hits", "d", 1, 0}, {"first", "q", 1, 1},
+                                {"weight", "d", 1, 1}, {"right", "d", 1, 1}};
+    Held h;
+    if (!take_all(&h, args, want, 5, NULL))
+        return done(&h, NULL);
+    Py_ssize_t bins = h.view[0].shape[0], blocks;
+    if (!same(bins, h.view[1].shape[0], "hits") || !same(bins, h.view[2].shape[0], "first") ||
+        !same(bins, h.view[3].shape[0], "weight") || !same(bins, h.view[4].shape[0], "right"))
+        return done(&h, NULL);
+    Py_BEGIN_ALLOW_THREADS
+    blocks = pool(h.view[0].buf, h.view[1].buf, bins, h.view[2].buf, h.view[3].buf, h.view[4].buf);
+    Py_END_ALLOW_THREADS
+    return done(&h, PyLong_FromSsize_t(blocks));
+}
+
 /* ------------------------------------------------------------------------------------------ the module */
 
 static PyMethodDef methods[] = {
@@ -456,6 +494,7 @@ static PyMethodDef methods[] = {
     {"count_off_diagonal", count_off_diagonal, METH_VARARGS, NULL},
     {"cell_sums", cell_sums, METH_VARARGS, NULL},
     {"grow_tree", grow_tree, METH_VARARGS, NULL},
+    {"pool_adjacent", pool_adjacent, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -99,10 +99,36 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
 
 
 def falling_accuracy(correct: Array, sizes: Array) -> Array:
-    """The nearest accuracy that never rises with rank, cell by cell (isotonic regression), (cell,)."""
-    from scipy.optimize import isotonic_regression
+    """The nearest accuracy that never rises with rank, cell by cell (isotonic regression), (cell,).
 
-    return isotonic_regression(correct / sizes, weights=sizes, increasing=False).x
+    Cells are pooled from the last one on, in the order of sums of `scipy.optimize.isotonic_regression`, to the same
+    bit: that library takes 0.15 s to load.
+    """
+    rates, rows = (correct / sizes)[::-1].tolist(), sizes[::-1].astype(float).tolist()
+    values, weights, lengths = rates[:1], rows[:1], [1]
+    at = 1
+    while at < len(rates):
+        value, weight, begin = rates[at], rows[at], at
+        at += 1
+        if values[-1] >= value:
+            pooled = weight * value + weights[-1] * values.pop()
+            weight += weights.pop()
+            begin -= lengths.pop()
+            value = pooled / weight
+            while at < len(rates) and value >= rates[at]:
+                pooled += rows[at] * rates[at]
+                weight += rows[at]
+                value = pooled / weight
+                at += 1
+            while values and values[-1] >= value:
+                pooled += weights[-1] * values.pop()
+                weight += weights.pop()
+                begin -= lengths.pop()
+                value = pooled / weight
+        values.append(value)
+        weights.append(weight)
+        lengths.append(at - begin)
+    return np.repeat(values, lengths)[::-1]
 
 
 def _part(name: str) -> Array:

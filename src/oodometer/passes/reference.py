@@ -397,8 +397,13 @@ def _no_labels(source: Source, unlabelled: int) -> MissingColumnsError:
     """The error for a reference without a labelled row."""
     expected = "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`"
     got = f"{unlabelled} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}"
-    remedy = "give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours"
-    return MissingColumnsError(expected, got=got, remedy=remedy, file=source.name)
+    return MissingColumnsError(
+        expected,
+        got=got,
+        remedy="give the file with the truth first, REFERENCE then TARGET",
+        naming="rename columns with --map theirs=ours",
+        file=source.name,
+    )
 
 
 def _kept_record(state: Plain) -> Predictions:

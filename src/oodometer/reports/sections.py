@@ -12,6 +12,7 @@ from .. import plugins
 from ..audits.judges_result import judges_view
 from ..audits.result import audit_view
 from ..errors import UsageError
+from ..notes import TRUST, about, kind_of
 from ..options import Options, declared, spelt
 from ..plain import Json, Plain, Strings, inside
 from ..registry import find
@@ -69,12 +70,11 @@ Step = dict[str, str]
 
 def first_screen(view: View) -> Json:
     """What a view says before the fold: sentences, the reason for the trust, parts with an alarm; and what waits."""
-    sentences = [
-        text.replace(" (`oodometer audit`)", "") for text in view.sentences if text
-    ]  # it stands below in full
-    cut = next((at for at, text in enumerate(sentences) if text.startswith("Trust ")), None)
-    why = "" if cut is None else sentences.pop(cut).partition(": ")[2]
+    shown = [text for text in view.sentences if text]
+    cut = next((at for at, text in enumerate(shown) if kind_of(text) == TRUST), None)
+    why = "" if cut is None else _without_command(about(shown.pop(cut)))
     cut = MOST_SENTENCES if cut is None else cut
+    sentences = [_without_command(text) for text in shown]
     parts = [grid for grid in view.grids if grid.title in ("chunks", "slices") and grid.notes]
     raised = [
         (grid.notes[0], [grid.rows[at][0] for at in sorted(grid.marked)][-MORE:]) for grid in parts
@@ -85,6 +85,11 @@ def first_screen(view: View) -> Json:
         "raised": raised,
         "more": [*sentences[cut:], *view.details],
     }
+
+
+def _without_command(sentence: str) -> str:
+    """A sentence without the command that stands in full below."""
+    return sentence.replace(" (`oodometer audit`)", "")
 
 
 def again(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from ..notes import TRUST, Note
 from ..plain import Json, Plain, Strings, inside
 from .alarms import Alarms, Fall, alarm_lines, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
@@ -472,12 +473,14 @@ def _by_labels(result: Plain, item: Interval, estimate: Interval | None) -> list
 
 def _trust_and_shift(head: Plain, diagnosis: Plain) -> list[str]:
     """How far to trust the number, and the kind of shift, which is not said twice."""
-    lines, shift = [], diagnosis.get("why") or ""
+    lines: list[str] = []
+    shift = diagnosis.get("why") or ""
     if head.get("trust"):
         why = head.get("why") or ""
         for part in (f": {shift}", f"; {shift}", f"{shift}; ", shift) if shift else ():
             why = why.replace(part, "")
-        lines.append(f"Trust {head['trust']}: {why or 'see the kind of shift'}")
+        why = why or "see the kind of shift"
+        lines.append(Note(f"Trust {head['trust']}: {why}", TRUST, about=why))
     if diagnosis.get("kind"):
         because = f": {shift}" if shift else ""
         lines += [f"Kind of shift: {diagnosis['kind']}{because}", *column_sentences(diagnosis)]

@@ -11,6 +11,7 @@ from .values import Interval, Record, percent
 
 GateVerdict = Literal["worse", "not_worse", "undecided"]
 GateMethod = Literal["interval", "anytime"]
+GateUnit = Literal["rows", "clusters", "labelled rows"]
 WORSE, UNDECIDED = 3, 4  # exit codes: shown worse; cannot be told, and a decision was asked for
 
 
@@ -25,10 +26,10 @@ class Gate(Record):
         "undecided".
     difference : b - a with that interval.
     a, b : names of the models.
-    rows : what it comes from: rows, or clusters, or labelled rows where judges are corrected.
+    rows, unit : what it comes from: so many rows, or clusters, or labelled rows where judges are corrected.
     method : "interval", that of the comparison, valid for one look; or "anytime", valid however often one looks.
-    needed_rows : about how many rows decide it with a power of 0.8 if the difference stays as it is; None where it is
-        decided or that cannot be said.
+    needed_rows : about how many of these decide it with a power of 0.8 if the difference stays as it is; None where
+        it is decided or that cannot be said.
     strict : whether "undecided" fails, too.
 
     Either decision is a statement of one side, wrong in at most (1 - level) / 2 of runs: 2.5 % at a level of 95 %.
@@ -47,6 +48,7 @@ class Gate(Record):
     method: GateMethod = "interval"
     needed_rows: int | None = None
     strict: bool = False
+    unit: GateUnit = "rows"
 
     @property
     def exit_code(self) -> int:
@@ -74,4 +76,5 @@ def gate_sentence(gate: Plain, say: Callable[[float], str]) -> str:
     if gate["needed_rows"] is None:
         return text
     needed = float(format(gate["needed_rows"], ".2g"))
-    return f"{text}; about {needed:,.0f} rows (here {gate['rows']:,}) decide it if the difference stays"
+    unit = gate.get("unit", "rows")
+    return f"{text}; about {needed:,.0f} {unit} (here {gate['rows']:,}) decide it if the difference stays"

@@ -41,7 +41,8 @@ class Plan(Shown, Record):
     needed : questions for the difference at that power and one epoch: ``paired`` and ``unpaired``, None where not known
         or more than ten million; ``lower`` and ``upper`` of the paired number by the correlation's interval.
     needed_labels : of so many ``questions``, ``with_judge`` and ``alone``; empty without a judge.
-    assumed : mean, variance, within, correlation (with its interval where pilots tell it), judge, span.
+    assumed : mean, variance, within, correlation (with its interval where pilots tell it), judge, span, and the
+        design effect of clusters: so many questions are worth one that no other depends on.
     pilot : names, questions and epochs of the pilots; empty without.
     warnings : sentences to read before believing the numbers.
     argv : the command line; None of a call from Python.
@@ -125,8 +126,9 @@ def _savings(result: Plain) -> list[str]:
         lines.append(f"The pilots leave {ends_text} open, by the interval of the correlation")
     if paired is not None and unpaired is not None:
         saved = 1 - paired / unpaired
+        saves = f"save {percent(saved, 0)}" if saved > 0 else "save none"
         lines.append(
-            f"With questions of its own each system needs {unpaired:,}: the same ones save {percent(saved, 0)}"
+            f"With questions of its own each system needs {unpaired:,}: the same ones {saves}"
         )
     elif unpaired is not None and result["assumed"]["correlation"] is None:
         lines.append(
@@ -165,6 +167,8 @@ def _assumed(result: Plain) -> str:
             text += f" ({low:.2f} to {high:.2f})"
         parts.append(text)
     parts.append(f"{percent(assumed['within'], 0)} of the variance within questions")
+    if assumed.get("design_effect", 1.0) > 1:
+        parts.append(f"clusters in which {assumed['design_effect']:.2f} questions are worth one")
     if assumed["judge"] is not None:
         parts.append(f"a judge's correlation {assumed['judge']:.2f}")
     basis = ""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..classes import ClassNames
-from ..errors import InputError, MissingColumnsError, UnknownColumnError, near_names
+from ..errors import ClassesError, InputError, MissingColumnsError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..kernels import side_by_side
 from ..plain import Strings
@@ -114,7 +114,7 @@ def order_of(
         got = [f"no class {absent[0]!r}"] * bool(absent) + [
             f"a class more, {min(unknown or {''})!r}"
         ] * bool(unknown)
-        raise InputError(
+        raise ClassesError(
             f"the {len(target_classes)} known classes ({shown(target_classes, 6)})",
             got=" and ".join(got),
             file=file,

@@ -59,7 +59,7 @@ def holds_truth(value: Any) -> bool:
 def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> None:
     """Every cell holds something; ``per_row`` cells make one row."""
     if array.null_count:
-        row = first_true(array.is_null().to_numpy(zero_copy_only=False)) // per_row + 1
+        row = first_true(numbers_of(array.is_null())) // per_row + 1
         raise InputError(
             expected,
             got="null (an empty cell)",
@@ -73,7 +73,7 @@ def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputErro
     """The error for a column of a type that cannot be meant."""
     cells = array.drop_null()
     got = f"{cells[0].as_py()!r} (type {array.type})" if len(cells) else f"type {array.type}"
-    row = first_true(array.is_valid().to_numpy(zero_copy_only=False)) + 1 if len(array) else None
+    row = first_true(numbers_of(array.is_valid())) + 1 if len(array) else None
     return InputError(expected, got=got[:120], remedy=remedy, row=row, column=column)
 
 
@@ -95,12 +95,9 @@ def number_cells(array: Any, column: str, per_row: int = 1, unknown: bool = Fals
 def numbers_of(array: Any, null: Any = None) -> Array:
     """The numbers of an Arrow array as they lie in memory; ``null`` stands where one is. `to_numpy` loads pandas."""
     kind = array.type
-    if (
-        not len(array)
-        or pt.is_boolean(kind)
-        or pt.is_float16(kind)
-        or (array.null_count and null is None)
-    ):
+    if pt.is_boolean(kind) and not array.null_count:
+        return numbers_of(array.cast(pa.uint8())) > 0
+    if not len(array) or pt.is_float16(kind) or (array.null_count and null is None):
         values: Array = array.to_numpy(zero_copy_only=False)
         return values
     size = kind.bit_width // 8
@@ -159,8 +156,6 @@ def object_cells(array: Any) -> Array:
         codes, distinct = coded_cells(array)
         if 2 * len(distinct) <= len(array):
             return np.array([*distinct.to_pylist(), None], dtype=object)[codes]
-        strings: Array = array.to_numpy(zero_copy_only=False)
-        return strings
     out = np.empty(len(array), dtype=object)
     out[:] = array.to_pylist()
     return out
@@ -219,7 +214,7 @@ def ragged_lists(array: Any, column: str) -> Ragged:
     first = int(array.offsets[0].as_py()) if len(array) else 0
     values = plain(array.values.slice(first, int(offsets[-1])))
     if values.null_count:
-        at = first_true(values.is_null().to_numpy(zero_copy_only=False))
+        at = first_true(numbers_of(values.is_null()))
         row = int(np.searchsorted(offsets, at, side="right"))
         raise InputError("a number", got="null", remedy="drop the row", column=column, row=row)
     return Ragged(number_cells(values, column), offsets)
@@ -452,8 +447,11 @@ def key_cells(array: Any, column: str) -> Any:
 
 def key_array(values: Array, column: str, file: str | None) -> Any:
     """The same of a record's column."""
+    listed = values.tolist() if values.dtype.kind in "OU" else values
+    if values.dtype.kind in "iu" or all(isinstance(cell, str) for cell in listed):
+        return key_cells(arrow_of(listed), column)
     try:
-        cells = pa.array(values.tolist() if values.dtype.kind in "OU" else values, from_pandas=True)
+        cells = pa.array(listed, from_pandas=True)
     except (pa.ArrowException, ValueError, TypeError):
         raise InputError(
             _EXPECTED,

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from ..classes import ClassNames, one_form
-from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
+from ..errors import (
+    ClassesError,
+    InputError,
+    MissingColumnsError,
+    UnknownColumnError,
+    UsageError,
+    near_names,
+)
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..fields import Kind as Kind
 from ..plain import Strings
@@ -192,15 +199,15 @@ class Layout:
         """The error where no column feeds a field."""
         expected = "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
         expected += "logit_<class>, confidence, correct, ...)"
-        remedy = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
+        naming = "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)"
         usual = {c: ours for c in self.columns if (ours := usual_field(c)) not in (None, "time")}
         if usual and len({*usual.values()}) == len(usual):
             renamings = {
                 c: "prob_1" if ours == "probabilities" else str(ours) for c, ours in usual.items()
             }
-            remedy = f"the file has {', '.join(usual)}: {as_options(renamings)}"
+            naming = f"the file has {', '.join(usual)}: {as_options(renamings)}"
         got = shown(self.columns) or "no columns"
-        return MissingColumnsError(expected, got=got, remedy=remedy, file=file)
+        return MissingColumnsError(expected, got=got, naming=naming, file=file)
 
     @cached_property
     def fields(self) -> Strings:
@@ -265,7 +272,7 @@ class Layout:
             if unknown:
                 expected = f"columns for the {len(names)} known classes ({shown(names)})"
                 remedy = "a class that the reference lacks has no estimate: drop or merge it"
-                raise InputError(
+                raise ClassesError(
                     expected,
                     got="a class more",
                     file=file,

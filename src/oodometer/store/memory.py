@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array, Ragged
 from ..classes import ClassNames, NewClassError, encode_positions, one_form
-from ..errors import InputError, UsageError
+from ..errors import ClassesError, InputError, UsageError
 from ..fields import FIELDS
 from ..kernels import Top
 from ..plain import Json, Strings
@@ -532,7 +532,7 @@ def _unknown_class(
 ) -> InputError:
     """The error for the first cell whose class, -2, is none of those that are known."""
     at = np.unravel_index(int(np.argmax(codes == -2)), codes.shape)
-    fault = NewClassError if name == "prediction" else InputError
+    fault = NewClassError if name == "prediction" else ClassesError
     return fault(
         f"one of the {count} known classes",
         got=repr(source_classes[getattr(record, name)[at]]),

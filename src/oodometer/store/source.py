@@ -724,6 +724,8 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
     """
     import pyarrow as pa
 
+    from .cells import arrow_of
+
     while isinstance(source, ChangedSource):
         source = source.inner
     order = np.argsort(rows, kind="stable")
@@ -756,13 +758,13 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
             )
             if len(offsets):
                 picked.append(
-                    pa.Table.from_batches([batch.select(list(kinds)).take(pa.array(offsets))])
+                    pa.Table.from_batches([batch.select(list(kinds)).take(arrow_of(offsets))])
                 )
             before += batch.num_rows
     table = pa.concat_tables(picked, promote_options="permissive")
     inverse = np.empty(len(rows), dtype=np.int64)
     inverse[order] = np.arange(len(rows))
-    return PickedRows(table.take(pa.array(inverse)), layout)
+    return PickedRows(table.take(arrow_of(inverse)), layout)
 
 
 _OPENERS = {
@@ -887,15 +889,13 @@ def open_predictions(
             extra,
             conditions,
             times,
-            as_far_as_known=True,
+            as_far_as_known=as_far_as_known,
         )
     except InputError:
         _refuse_logs(path)
         raise
     if source.lacking is not None:
         _refuse_logs(path)
-        if not as_far_as_known:
-            raise source.lacking
     return source
 
 

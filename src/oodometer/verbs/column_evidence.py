@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,58 +29,66 @@ _MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or am
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
 
 
+@dataclass(frozen=True, eq=False)
 class ColumnEvidence:
-    """The first rows of a column: texts of its classes, where it may hold some, and numbers, where it holds some."""
+    """What the first rows of a column tell.
 
-    def __init__(self, cells: Any, name: str, source: Any) -> None:
-        self.classes: list[str] = []
-        self.texts, self.numbers = (
-            np.full(len(cells), None, dtype=object),
-            np.full(len(cells), np.nan),
-        )
-        self.differs = False  # in every row, as an id does
+    numbers : NaN where a cell is none, shape (row,). texts : of the cells, None where empty. classes : the names, in
+    their order, where the column may hold some. differs : in every row, as an id does. is_time : whether it holds
+    times.
+    """
+
+    numbers: Array
+    texts: Array
+    classes: list[str]
+    differs: bool = False
+    is_time: bool = False
+
+    @classmethod
+    def of(cls, cells: Any, name: str, source: Any) -> ColumnEvidence:
+        """The evidence of the ``cells`` of a column called ``name``, as its ``source`` writes numbers and classes."""
+        texts, classes = np.full(len(cells), None, dtype=object), list[str]()
+        differs = False
         with suppress(InputError):
-            coded = dictionary(plain(cells), name, source.raw_text)
-            distinct = {str(value) for value in coded.values if value is not None}
-            names = sorted(without_missing(distinct, ()))
-            limit = (
-                _MOST_NUMBERS
-                if isinstance(class_names(names)[0] if names else "", int)
-                else _MOST_CLASSES
-            )
-            self.differs = len(names) == len(cells) > 1
-            texts = [*(None if value is None else str(value) for value in coded.values), None]
-            self.texts = np.array(texts, dtype=object)[coded.codes]
-            if 1 < len(names) <= limit and (not self.differs or len(cells) < LEAST_ROWS):
-                self.classes = [str(class_) for class_ in name_order(class_names(names))]
-        times = [text for text in self.texts[:_ROWS_OF_TIMES] if text is not None]
-        self.is_time = pt.is_temporal(cells.type) or (
-            bool(times) and all(map(_TIME.fullmatch, times))
-        )
-        with suppress(InputError):
-            numbers = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
-            self.numbers = numbers if np.isfinite(numbers).mean() > 0.9 else self.numbers
-        if is_stated(name) and (np.isnan(self.numbers).all() or np.nanmax(self.numbers) > 1):
-            with suppress(InputError):
-                self.numbers, _ = stated_confidence(cells.to_pylist(), name)
-        if (
-            is_stated(name) and np.isnan(self.numbers).any()
-        ):  # none for some rows: compared, and never taken unasked
-            self.numbers = np.full(len(cells), np.nan)
-        finite = self.numbers[np.isfinite(self.numbers)]
-        self.varies = len(np.unique(finite)) > 2
-        self.is_unit = bool(len(finite) and finite.min() >= 0 and finite.max() <= 1)
-        self.is_share = self.is_unit and self.varies
-        self.is_raw_score = bool(
-            self.varies and finite.min() < 0 and (finite != np.round(finite)).mean() > 0.5
+            texts, classes, differs = _classes_in(cells, name, source)
+        return cls(
+            numbers=_numbers_in(cells, name, source),
+            texts=texts,
+            classes=classes,
+            differs=differs,
+            is_time=pt.is_temporal(cells.type) or _are_times(texts),
         )
 
     @classmethod
     def of_numbers(cls, numbers: Array) -> ColumnEvidence:
         """The evidence of numbers that no column holds."""
-        out = cls.__new__(cls)
-        out.numbers, out.is_share = numbers, True
-        return out
+        return cls(numbers, np.full(len(numbers), None, dtype=object), [])
+
+    @cached_property
+    def _finite(self) -> Array:
+        return np.asarray(self.numbers[np.isfinite(self.numbers)])
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether there are more than two different numbers."""
+        return len(np.unique(self._finite)) > 2
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether all numbers lie between 0 and 1."""
+        finite = self._finite
+        return bool(len(finite) and finite.min() >= 0 and finite.max() <= 1)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it may be a probability: different numbers between 0 and 1."""
+        return self.is_unit and self.varies
+
+    @property
+    def is_raw_score(self) -> bool:
+        """Whether it may be what a model ranks by: decimals below and above 0."""
+        finite = self._finite
+        return bool(self.varies and finite.min() < 0 and (finite != np.round(finite)).mean() > 0.5)
 
     def tells(self, other: ColumnEvidence) -> str | None:
         """The one of two classes of another column whose rows have the larger numbers, nearly all of them."""
@@ -221,3 +231,43 @@ def area(values: Array, is_positive: Array) -> float:
     _, cell, counts = np.unique(values, return_inverse=True, return_counts=True)
     rank = np.cumsum(counts) - (counts - 1) / 2
     return (float(rank[cell][is_positive].sum()) - n * (n + 1) / 2) / (n * m)
+
+
+def _classes_in(cells: Any, name: str, source: Any) -> tuple[Array, list[str], bool]:
+    """The texts of cells, the names of their classes, none where they hold counts or ids, and whether each differs."""
+    coded = dictionary(plain(cells), name, source.raw_text)
+    distinct = {str(value) for value in coded.values if value is not None}
+    names = sorted(without_missing(distinct, ()))
+    texts = np.array(
+        [*(None if value is None else str(value) for value in coded.values), None], dtype=object
+    )[coded.codes]
+    differs = len(names) == len(cells) > 1
+    are_numbers = isinstance(class_names(names)[0] if names else "", int)
+    if not 1 < len(names) <= (_MOST_NUMBERS if are_numbers else _MOST_CLASSES):
+        return texts, [], differs
+    if differs and len(cells) >= LEAST_ROWS:
+        return texts, [], differs
+    return texts, [str(class_) for class_ in name_order(class_names(names))], differs
+
+
+def _numbers_in(cells: Any, name: str, source: Any) -> Array:
+    """The numbers of cells; NaN in every row of a column that mostly holds others, and of a confidence that some rows
+    lack: such a one is compared, and never taken unasked.
+    """
+    nothing = np.full(len(cells), np.nan)
+    numbers = nothing
+    with suppress(InputError):
+        read = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
+        numbers = read if np.isfinite(read).mean() > 0.9 else numbers
+    if not is_stated(name):
+        return numbers
+    if np.isnan(numbers).all() or np.nanmax(numbers) > 1:
+        with suppress(InputError):
+            numbers, _ = stated_confidence(cells.to_pylist(), name)
+    return nothing if np.isnan(numbers).any() else numbers
+
+
+def _are_times(texts: Array) -> bool:
+    """Whether the first texts that are there are all times."""
+    first = [text for text in texts[:_ROWS_OF_TIMES] if text is not None]
+    return bool(first) and all(map(_TIME.fullmatch, first))

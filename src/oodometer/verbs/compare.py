@@ -44,6 +44,7 @@ from .compare_targets import label_free, paired_on_target, rankings_on_target
 from .opening import (
     Opener,
     executing,
+    file_of_model,
     in_name_order,
     opener_for,
     with_classes_of_all,
@@ -91,7 +92,9 @@ def compare(options: CompareJob) -> Comparison:
         from .judged_difference import compare_judges
         from .judging import opened
 
-        sources = [opened(data, options) for data in models]
+        sources = [
+            opened(data, options, file_of_model(position)) for position, data in enumerate(models)
+        ]
         return compare_judges(sources, options, _titles(options.names, sources))  # type: ignore[return-value]  # an audit of the difference
     paths = {"models": models, "out_of_domain": out_of_domain, "target": target}
     with executing(
@@ -107,7 +110,10 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
     """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
     models = options.models
     opener = opener_for(options)
-    joined = [_joined(data, options, opener, options.labels, unseen) for data in models]
+    joined = [
+        _joined(data, options, opener, options.labels, unseen, file_of_model(position))
+        for position, data in enumerate(models)
+    ]
     joined += [_joined(data, options, opener, None, unseen) for data in options.out_of_domain]
     sources = [in_name_order(source.source) for source in joined]
     homes, aways = sources[: len(models)], sources[len(models) :]
@@ -139,7 +145,10 @@ def scores_of(options: CompareJob, execution: Execution) -> tuple[Domain, list[s
     to be said of them; `InputError` for input that cannot become a number.
     """
     opener = opener_for(options)
-    joined = [_joined(data, options, opener, options.labels, False) for data in options.models]
+    joined = [
+        _joined(data, options, opener, options.labels, False, file_of_model(position))
+        for position, data in enumerate(options.models)
+    ]
     sources = [in_name_order(source.source) for source in joined]
     opener.check()
     titles = _titles(options.names, sources)
@@ -147,10 +156,19 @@ def scores_of(options: CompareJob, execution: Execution) -> tuple[Domain, list[s
     return domain, [*opener.notes, *(line for source in joined for line in source.warnings), *notes]
 
 
-def _joined(data: Any, options: CompareJob, opener: Opener, labels: Any, unseen: bool) -> Joined:
+def _joined(
+    data: Any,
+    options: CompareJob,
+    opener: Opener,
+    labels: Any,
+    unseen: bool,
+    file: str = "predictions",
+) -> Joined:
     """A labelled file, whose truth may stand in a file of ``labels``; ``unseen``: as `_read` has it."""
     extra = [name for name in (options.cluster,) if name is not None and name not in FIELDS]
-    source = opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
+    source = opener.with_ids(
+        data, options.cluster, options.classes, extra, where=options.where, file=file
+    )
     key = index_key(options.labels, data, options.key)
     if labels is not None:
         return labelled(labels, source, key, opener.labels)

@@ -171,6 +171,7 @@ def gate_of_drop(domain: Domain, gap: Plain, options: CompareJob) -> Gate | None
             (models[0], models[1]),
             rows,
             strict=options.strict,
+            unit="clusters" if gap["clusters"] else "rows",
         )
     if domain.rows is None:
         raise UsageError(
@@ -191,6 +192,7 @@ def gate_of_drop(domain: Domain, gap: Plain, options: CompareJob) -> Gate | None
         rows,
         method="anytime",
         strict=options.strict,
+        unit="rows" if domain.rows.clusters is None else "clusters",
     )
 
 

@@ -32,6 +32,7 @@ from ..predictions import FIELDS
 from ..registry import find
 from ..results.evaluation import Evaluation
 from ..store import Source, as_source
+from ..store.cells import arrow_of
 from .compare_job import CompareJob
 
 _MOST_TASKS = 200  # with a row of their own
@@ -307,7 +308,7 @@ def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None
     record, columns = source.read(source.fields).take(row.places[at]), {key: row.ids[at]}
     if cluster and cluster not in FIELDS:
         columns[cluster] = np.array(
-            source.keys(cluster).take(row.places[at]).to_pylist(), dtype=object
+            source.keys(cluster).take(arrow_of(row.places[at])).to_pylist(), dtype=object
         )
     return as_source(
         replace(record, columns={**record.columns, **columns}, source=source.name, first_row=0)
@@ -346,9 +347,9 @@ def _ids_and_epochs(
     """The ids of rows and their epochs, if there are some; None where ids cannot tell rows apart."""
     epochs = None
     try:
-        ids = source.keys(key).take(row.places)
+        ids = source.keys(key).take(arrow_of(row.places))
         if source.holds(EPOCH):
-            epochs = source.keys(EPOCH).take(row.places).to_pylist()
+            epochs = source.keys(EPOCH).take(arrow_of(row.places)).to_pylist()
     except InputError:
         return None
     return None if ids.null_count else (ids.to_pylist(), epochs)
@@ -370,7 +371,7 @@ def _check_repeats(source: Source, row: Rows, bases: list[str]) -> None:
     at = np.array([first.setdefault(name, i) for i, name in enumerate(bases)])
     inputs = None  # an epoch may ask in other words
     if source.holds("input") and not source.holds(EPOCH):
-        inputs = np.array(source.keys("input").take(row.places).to_pylist(), dtype=object)
+        inputs = np.array(source.keys("input").take(arrow_of(row.places)).to_pylist(), dtype=object)
     for column, cells in (("label", row.truth), ("group", row.groups), ("input", inputs)):
         if cells is not None and (cells != cells[at]).any():
             i = int(np.argmax(cells != cells[at]))

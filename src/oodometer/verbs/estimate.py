@@ -25,6 +25,7 @@ from .clusters import Design, Side, cluster_column, side_of
 from .estimate_job import EstimateJob
 from .fitted import Fitted, FittedSource
 from .interpreting import Interpreter
+from .judged_texts import unlike_judged_texts
 from .learning import are_one_file, learn, reference_figures
 from .opening import executing, opener_for, with_classes_of_all, with_features
 from .shared_rows import said_of_shared_rows
@@ -87,7 +88,12 @@ def _estimated(
     design, unclustered = _design(fitted, opened, int(target_state["truth"]["rows"]))
     fitted.warnings.extend(unclustered)
     interpreter = Interpreter(
-        fitted, options, design, options.natural_shifts, opened.picked_by_confidence
+        fitted,
+        options,
+        design,
+        options.natural_shifts,
+        opened.picked_by_confidence,
+        unlike_judged_texts(opened.references, target),
     )
     fitted.warnings.extend(interpreter.recall(opened.past, target, execution))
     return interpreter.finish(state, figures, target, evidence)

@@ -110,7 +110,9 @@ def _evidence(source: Any, names: Iterable[str]) -> dict[str, ColumnEvidence]:
         return {}
     with closing(cast(Any, source.raw(columns))) as batches:
         batch = next(batches).slice(0, _ROWS)
-    return {name: ColumnEvidence(batch.column(i), name, source) for i, name in enumerate(columns)}
+    return {
+        name: ColumnEvidence.of(batch.column(i), name, source) for i, name in enumerate(columns)
+    }
 
 
 def _around(column: str, name: str) -> tuple[str, str, str] | None:
@@ -771,9 +773,13 @@ class Guessing:
         if guessed.doubt and answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
         if guessed.doubt:
-            remedy = guessed.remedy or f"name the columns: {as_options({**guessed.renamings})}"
+            naming = f"name the columns: {as_options({**guessed.renamings})}"
             raise MissingColumnsError(
-                "columns with one reading", got=guessed.doubt, remedy=remedy, file=source.path
+                "columns with one reading",
+                got=guessed.doubt,
+                remedy=guessed.remedy or None,
+                naming=None if guessed.remedy else naming,
+                file=source.path,
             )
         if self.decided and any(ours.startswith("prob_") for ours in guessed.renamings.values()):
             renamings = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}

@@ -15,11 +15,18 @@ from ..arrays import Array
 from ..audits.judge import EVEN
 from ..audits.labels import no_random_sample, of_state, said_of_labels, uneven
 from ..diagnoses import Diagnosis
+from ..diagnoses.text_likeness import UnlikeTexts
 from ..errors import InputError, WorkError
 from ..estimators import Estimator
 from ..estimators.expected_classes import ClassMetric
-from ..headline.alarms import Watched, judge_alarms
-from ..headline.headline import Evidence, TrialWeighting, make_headline, middle_methods
+from ..headline.alarms import Watched, judge_alarms, least_chance_below
+from ..headline.headline import (
+    Evidence,
+    TrialWeighting,
+    make_headline,
+    middle_methods,
+    of_unlike_texts,
+)
 from ..headline.label_posterior import (
     LabelEvidence,
     LabelPosterior,
@@ -75,6 +82,7 @@ from ..results.estimation import (
     Part,
     PartReference,
 )
+from ..results.values import Curve
 from ..store import Source
 from .clusters import Design
 from .estimate_job import EstimateJob
@@ -168,7 +176,8 @@ class Interpreter:
     """What is said by estimates and states, alike for target and parts.
 
     design : of clusters. picked : why labels are no random sample, where their file says so. past : periods whose truth
-    is known. when : the middle of the target's times, where it is asked about as one.
+    is known. when : the middle of the target's times, where it is asked about as one. unlike_texts : how outputs that
+    judges voted on differ from the reference's.
     """
 
     def __init__(
@@ -178,6 +187,7 @@ class Interpreter:
         design: Design | None,
         prior: NaturalShifts,
         picked: str | None = None,
+        unlike_texts: UnlikeTexts | None = None,
     ) -> None:
         self.picked = picked
         self.past: list[PastPeriod] = [*fitted.past]
@@ -201,6 +211,7 @@ class Interpreter:
             reference_rows=self.rows,
             effects=self.effects,
             domain=options.domain,
+            unlike_texts=unlike_texts,
         )
 
     # ------------------------------------------------------------------------------ the result
@@ -217,7 +228,7 @@ class Interpreter:
         """
         plan, options = self.plan, self.options
         target_state = state[WHOLE]
-        rows, labelled = int(target_state["truth"]["rows"]), int(target_state["truth"]["known"])
+        rows = int(target_state["truth"]["rows"])
         estimates, late, diagnosis, by_metric = self._of_methods(target_state)
         diagnosis = self._diagnosed(diagnosis, target)
         skipped = [*self.fitted.skipped, *late]
@@ -241,12 +252,12 @@ class Interpreter:
         if options.alarm_rules:
             part = _as_part(conclusion, rows, truth, fell, without)
             alarms = _alarms((part, conclusion), parts, options, self.accuracy)
+        # labels of whole periods are no sample of all, and need be none where each period answers for itself
+        not_random = None if evidence is None or composed else evidence.not_random
         if self._is_doubtful(conclusion) and len(estimates) > 1:
             warnings.append(Note(conclusion.headline.why, TRUST))
         if truth is not None and plan.labels is None:
             warnings.append(_use_of_labels(composed, conclusion))
-        # labels of whole periods are no sample of all, and need be none where each period answers for itself
-        not_random = None if evidence is None or composed else evidence.not_random
         if not_random is not None and label_evidence is None:
             warnings.append(no_random_sample(not_random))
         results = tuple(part for part, _ in parts)
@@ -258,12 +269,7 @@ class Interpreter:
             estimates = [self.design.wide(estimate, rows) for estimate in estimates]
         return Estimation(
             reference=about,
-            target={
-                "name": target.name,
-                "rows": rows,
-                "labelled": labelled,
-                "accuracy": None if truth is None else truth.to_dict(),
-            },
+            target=_about_target(target.name, target_state["truth"], truth),
             headline=conclusion.headline,
             estimates=tuple(estimates),
             skipped=tuple(skipped),
@@ -271,9 +277,7 @@ class Interpreter:
             level=options.level,
             seed=options.seed,
             calibration=self._about_calibration(),
-            risk_coverage=None
-            if plan.curve is None
-            else plan.curve.finish(target_state["risk_coverage"]),
+            risk_coverage=_risk_coverage(plan, target_state),
             reliability=None if curves is None else curves["reliability"],
             confidence=None if curves is None else _shares_of_confidence(target_state, curves),
             slices=results if plan.every is None else (),
@@ -411,11 +415,7 @@ class Interpreter:
         it shares with the others, and from what is said of the ``whole``.
         """
         options, rows = self.options, int(states["truth"]["rows"])
-        moves = self._moves(states, part)
-        # a chunk's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
-        alone = diagnosis is None and self.plan.every is not None
-        kind = None if alone else self.evidence.diagnosis
-        evidence = replace(self.evidence, shift_statistics=moves, diagnosis=kind)
+        evidence = self._evidence_of(states, part, is_whole=diagnosis is not None)
         still = make_headline(estimates, evidence) if part is None else _start_of(part)
         assert still is not None  # there is at least one estimate
         signs = signs_of(still, {e.method: e for e in estimates}, evidence)
@@ -432,38 +432,72 @@ class Interpreter:
         judges = judges_alone(still)
         assumed = headline.interval if judges or options.assume != "natural" else None
         chance = self._chance(still, signs, part, assumed, error)
-        cdf: Callable[[], Array | None] | None = None
-        if part is not None and assumed is None:
-            cdf = partial(part.seen.distribution, EVEN, error)
-        elif options.assume != "natural" or not judges:  # how judges err, nobody knows
-            cdf = partial(cdf_without_labels, self.prior, signs, assumed, error)
-        doubt = ""
-        if signs is not None and headline.trust == "high":
-            doubt = doubt_of(signs, self.evidence)
-        if doubt:
-            headline = replace(headline, trust="low", why=doubt)
-        metrics = self._metrics(by_metric, states, evidence, signs)
+        baseline = self.accuracy if part is None else part.reference.pooled
+        fell = chance(baseline - options.margin)
+        unlike = evidence.unlike_texts
+        if unlike is not None and headline.method.startswith("votes"):
+            fell, chance = None, partial(least_chance_below, headline.interval, unlike)
+            headline = of_unlike_texts(headline, unlike)
+        headline = self._doubted(headline, signs)
         if self.design is not None:
             headline = self.design.headline(headline, rows)
             assumptions = _widened(assumptions, self.design, rows)
-        reference = None if part is None else part.reference
-        baseline = self.accuracy if reference is None else reference.pooled
-        shared, is_cut = None, self.plan.by is not None or self.plan.every is not None
-        if is_cut and part is None and signs is not None and not natural.method.startswith("votes"):
-            shared = seen_whole(natural.value, signs, evidence, self.prior)
         return Conclusion(
             headline=headline,
             assumptions=assumptions,
-            signs=moves,
-            fell=chance(baseline - options.margin),
+            signs=evidence.shift_statistics,
+            fell=fell,
             changed=self._changed(states, part, whole),
             chance=chance,
-            metrics=metrics,
-            cdf=cdf,
-            whole=shared,
-            reference=reference,
+            metrics=self._metrics(by_metric, states, evidence, signs),
+            cdf=self._distribution(signs, part, assumed, error, by_judges=judges),
+            whole=None if part is not None else self._shared(natural, signs, evidence),
+            reference=None if part is None else part.reference,
             read=partial(self._reading, None if judges else signs, estimates),
         )
+
+    def _evidence_of(self, states: Plain, part: AskedPart | None, *, is_whole: bool) -> Evidence:
+        """The evidence of the whole target, or of a part of it. A chunk's number is of its own rows alone: what came
+        after it, and moved the diagnosis, leaves it as it was.
+        """
+        is_diagnosed = is_whole or self.plan.every is None
+        diagnosis = self.evidence.diagnosis if is_diagnosed else None
+        moves = self._moves(states, part)
+        return replace(self.evidence, shift_statistics=moves, diagnosis=diagnosis)
+
+    def _doubted(self, headline: Headline, signs: ShiftSigns | None) -> Headline:
+        """The headline, without high trust where something speaks against it."""
+        if signs is None or headline.trust != "high":
+            return headline
+        doubt = doubt_of(signs, self.evidence)
+        return replace(headline, trust="low", why=doubt) if doubt else headline
+
+    def _distribution(
+        self,
+        signs: ShiftSigns | None,
+        part: AskedPart | None,
+        assumed: Interval | None,
+        error: float,
+        *,
+        by_judges: bool,
+    ) -> Callable[[], Array | None] | None:
+        """How the accuracy is distributed without labels, worked out where it is asked for; None where judges alone
+        were heard: how these err, nobody knows.
+        """
+        if part is not None and assumed is None:
+            return partial(part.seen.distribution, EVEN, error)
+        if by_judges and self.options.assume == "natural":
+            return None
+        return partial(cdf_without_labels, self.prior, signs, assumed, error)
+
+    def _shared(
+        self, natural: Headline, signs: ShiftSigns | None, evidence: Evidence
+    ) -> SeenWhole | None:
+        """What the parts of the target share, where it is cut into some."""
+        is_cut = self.plan.by is not None or self.plan.every is not None
+        if not is_cut or signs is None or natural.method.startswith("votes"):
+            return None
+        return seen_whole(natural.value, signs, evidence, self.prior)
 
     def _reading(self, signs: ShiftSigns | None, estimates: Sequence[Estimate]) -> Reading | None:
         """The reading of a target or a part of it, if there is any."""
@@ -938,6 +972,21 @@ class Interpreter:
             headline_without_labels=conclusion.without,
             reference=conclusion.reference,
         )
+
+
+def _about_target(name: str, counts: Plain, truth: Interval | None) -> Json:
+    """Rows of the target, those with a label, and the accuracy by these."""
+    return {
+        "name": name,
+        "rows": int(counts["rows"]),
+        "labelled": int(counts["known"]),
+        "accuracy": None if truth is None else truth.to_dict(),
+    }
+
+
+def _risk_coverage(plan: EstimationPlan, state: Plain) -> Curve | None:
+    """The curve of risk by coverage, where it was asked for."""
+    return None if plan.curve is None else plan.curve.finish(state["risk_coverage"])
 
 
 def _as_part(

@@ -274,4 +274,5 @@ def _gate(result: JudgeAudit, names: Sequence[str], span: float, options: Any) -
         result.labels,
         strict=options.strict,
         outlook=False,
+        unit="labelled rows",
     )

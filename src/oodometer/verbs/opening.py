@@ -47,13 +47,15 @@ def in_name_order(source: Source) -> Source:
     return source if ordered == axes else source.aligned(ordered)
 
 
-FILES = (
+MODEL_FILES = ("a", "b")  # of a comparison, in the order in which they are given
+FILES = (  # that a renaming may be of alone
     "reference",
     "target",
     "predictions",
     "labels",
     "history",
-)  # that a renaming may be of alone
+    *MODEL_FILES,
+)
 
 
 def file_of(theirs: str) -> tuple[str, str]:
@@ -67,9 +69,29 @@ def file_of(theirs: str) -> tuple[str, str]:
 
 
 def renamings_of(mapping: Mapping[str, str] | None, file: str) -> dict[str, str]:
-    """The renamings that hold for a file, theirs -> ours: those of all files, and its own, which go before them."""
+    """The renamings that hold for a file, theirs -> ours: those of all files, and its own, which go before them.
+
+    >>> renamings_of({"y": "label", "b:p": "prediction"}, "b")
+    {'y': 'label', 'p': 'prediction'}
+    """
     split = [(*file_of(theirs), ours) for theirs, ours in (mapping or {}).items()]
-    return {column: ours for name in ("", file) for of, column, ours in split if of == name}
+    return {
+        column: ours for kind in ("", *_kinds(file)) for of, column, ours in split if of == kind
+    }
+
+
+def _kinds(file: str) -> tuple[str, ...]:
+    """What a file goes by in renamings of one file alone: a model of a comparison is one of predictions, too."""
+    return ("predictions", file) if file in MODEL_FILES else (file,)
+
+
+def file_of_model(position: int) -> str:
+    """Which of `FILES` a model of a comparison is.
+
+    >>> [file_of_model(position) for position in range(3)]
+    ['a', 'b', 'predictions']
+    """
+    return MODEL_FILES[position] if position < len(MODEL_FILES) else "predictions"
 
 
 def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[str, str] | None:
@@ -157,6 +179,10 @@ def _file_of_data(data: Any, options: Reading) -> str:
     target = getattr(options, "target", None)
     if any(data is entry for entry in (target if isinstance(target, (list, tuple)) else [target])):
         return "target"
+    models = getattr(options, "models", None) or ()
+    for position, model in enumerate(models):
+        if data is model:
+            return file_of_model(position)
     return "reference" if hasattr(options, "reference") else "predictions"
 
 
@@ -172,8 +198,9 @@ def _of_labels(renamings: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass
 class _Opening:
-    """A source that is being opened: which file it is, what it is known by, renamings by hand of this file alone, those
-    that hold so far, and the column of repeats that the confidence is worked out from.
+    """A source that is being opened: which file it is, what it is known by, columns that were renamed in this file
+    alone, as the user named them, the renamings that hold so far, and the column of repeats that the confidence is
+    worked out from.
     """
 
     data: Any
@@ -185,7 +212,7 @@ class _Opening:
 
     def written(self, column: str) -> str:
         """A renamed column as the user named it."""
-        return f"{self.file}:{column}" if column in self.by_hand else column
+        return self.by_hand.get(column, column)
 
 
 class Opener:
@@ -336,15 +363,21 @@ class Opener:
         is a field, unless none is needed.
         """
         labels, is_target = file == "labels", axes is not None
-        self._opened.add(file)
+        self._opened.update(_kinds(file))
         key = _source_key(data, labels)
         renamings = {**self.mapping, **self._guesses.get(key, {})}
         if labels:
             renamings = _of_labels(renamings)
-        by_hand = renamings_of(self._of_one_file, file)
+        by_hand = {
+            file_of(theirs)[1]: theirs
+            for kind in _kinds(file)
+            for theirs in self._of_one_file
+            if file_of(theirs)[0] == kind
+        }
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
-        opening = _Opening(data, file, key, by_hand, renamings | by_hand)
+        renamings |= {column: self._of_one_file[theirs] for column, theirs in by_hand.items()}
+        opening = _Opening(data, file, key, by_hand, renamings)
         read = partial(
             as_source,
             data,
@@ -377,7 +410,9 @@ class Opener:
     def _read(self, opening: _Opening, read: Callable[..., Source]) -> Source:
         """The source, renamed as far as its columns go; renamings of columns that it lacks are kept in mind."""
         source = read(mapping=opening.renamings or None, as_far_as_known=True)
-        for theirs, error in source.unread.items():
+        # of an opened source that was said where it was opened
+        unread = {} if isinstance(opening.data, Source) else source.unread
+        for theirs, error in unread.items():
             if theirs in REPEATS and opening.renamings[theirs] == "confidence":
                 opening.derived = theirs
             self._complaints[opening.written(theirs)] = error
@@ -392,7 +427,7 @@ class Opener:
         for column, complaint in self._complaints.items():
             of, theirs = file_of(column)
             unused = theirs not in opening.renamings and column not in self._used
-            if of in ("", opening.file) and unused and complaint.meant:
+            if of in ("", *_kinds(opening.file)) and unused and complaint.meant:
                 raise complaint
 
     def _guess(self, opening: _Opening, source: Source, is_target: bool) -> bool:

@@ -182,7 +182,7 @@ class Renaming(Options):
         metavar="THEIRS=OURS",
         help="Read a column as ours: label, prediction, time, ...; labels:THEIRS=OURS of the file of labels alone.",
         doc='Columns to rename in any of the files, {theirs: ours}; ``{"labels:theirs": ours}`` in the labels alone, '
-        "and likewise ``reference:``, ``target:`` and ``predictions:``.",
+        "and likewise ``reference:``, ``target:``, ``predictions:``, and ``a:`` and ``b:`` of two that are compared.",
     )
 
 

@@ -16,6 +16,7 @@ from ..inference.power import (
     Components,
     Setting,
     components,
+    design_effect,
     labels_for,
     power_of,
     questions_for,
@@ -41,13 +42,16 @@ _QUESTIONS = (100, 300, 1_000, 3_000)  # looked at where nothing says which
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known before the run: of the answers, of the pilots, and what to say."""
+    """What is known before the run: of the answers, of the pilots, and what to say; ``effects``: design effects of the
+    difference on the same questions, and on questions of one's own, where rows depend on each other.
+    """
 
     answers: Answers
     pilot: Components | None = None
     names: Strings = ()
     notes: Strings = ()
     correlation: Interval | None = None
+    effects: tuple[float, float] = (1.0, 1.0)
 
 
 @verb(PlanOptions)
@@ -69,9 +73,7 @@ def plan(options: PlanOptions) -> Plan:
     if difference is not None:
         _check(answers, difference)
         needed = _needed(known, difference, options)
-    runs = tuple(
-        _planned(answers, setting, options) for setting in _settings(known, needed, options)
-    )
+    runs = tuple(_planned(known, setting, options) for setting in _settings(known, needed, options))
     assumed: Json = {
         "mean": answers.mean,
         "variance": answers.variance,
@@ -80,6 +82,7 @@ def plan(options: PlanOptions) -> Plan:
         "correlation_interval": known.correlation,
         "judge": answers.judge,
         "span": answers.span,
+        "design_effect": known.effects[0],
     }
     pilot = known.pilot
     return Plan(
@@ -127,10 +130,17 @@ def _of_pilots(options: PlanOptions) -> _Known:
             f"the pilots answer other questions: {domain.why}; give both a column id, or one pilot alone with "
             "--correlation"
         )
-    scores, span = domain.rows.scores, domain.rows.span
-    found = components(scores, domain.rows.clusters)
+    scores, span, clusters = domain.rows.scores, domain.rows.span, domain.rows.clusters
+    # a column that was named holds questions that depend on each other; repeated ids are epochs of one question
+    are_named = options.cluster is not None and clusters is not None
+    found = components(scores, None if are_named else clusters)
     variance = None if domain.rows.binary and span == 1 else float(np.mean(found.variance))
-    return _of_components(options, found, variance, span, tuple(domain.models), tuple(notes))
+    known = _of_components(options, found, variance, span, tuple(domain.models), tuple(notes))
+    if not are_named or clusters is None:
+        return known
+    own = float(np.mean([design_effect(score, clusters) for score in scores]))
+    paired = design_effect(scores[1] - scores[0], clusters) if len(scores) == 2 else own
+    return replace(known, effects=(paired, own))
 
 
 def _of_judged_pilots(options: PlanOptions) -> _Known:
@@ -244,7 +254,9 @@ def _needed(known: _Known, difference: float, options: PlanOptions) -> dict[str,
         if paired and not (answers.variance is not None or _possible(one, difference)):
             return None
         setting = Setting(1, paired=paired)
-        return questions_for(one, setting, difference, options.level, options.power)
+        count = questions_for(one, setting, difference, options.level, options.power)
+        effect = known.effects[0 if paired else 1]
+        return None if count is None else math.ceil(count * effect)
 
     out = {"paired": None, "unpaired": questions(False)}
     if answers.correlation is not None:
@@ -273,17 +285,21 @@ def _settings(
     yield from (Setting(n, times) for n, times in product(dict.fromkeys(questions), epochs))
 
 
-def _planned(answers: Answers, setting: Setting, options: PlanOptions) -> PlannedRun:
+def _planned(known: _Known, setting: Setting, options: PlanOptions) -> PlannedRun:
     """A run with its power and cost."""
-    level, difference = options.level, options.difference
-    is_paired, apart = answers.correlation is not None, replace(setting, paired=False)
+    answers, level, difference = known.answers, options.level, options.difference
+    is_paired = answers.correlation is not None
+    paired, apart = (
+        replace(setting, questions=max(round(setting.questions / effect), 2), paired=are_same)
+        for effect, are_same in zip(known.effects, (setting.paired, False), strict=True)
+    )
     power = unpaired = cost = None
     if difference is not None:
-        power = power_of(answers, setting, difference, level) if is_paired else None
+        power = power_of(answers, paired, difference, level) if is_paired else None
         unpaired = None
         if setting.labels is None:
             unpaired = power_of(answers, apart, difference, level)
-    smallest = smallest_difference(answers, setting if is_paired else apart, level, options.power)
+    smallest = smallest_difference(answers, paired if is_paired else apart, level, options.power)
     if options.cost_question is not None or options.cost_label is not None:
         cost = setting.questions * setting.epochs * (options.cost_question or 0.0)
         cost += (setting.labels or 0) * (options.cost_label or 0.0)

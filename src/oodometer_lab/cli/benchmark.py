@@ -12,7 +12,7 @@ from ..verbs.options import BenchmarkOptions
 
 @command(BenchmarkOptions, written=("json", "report", "out"))
 def benchmark(options: dict[str, Any], to: Written) -> None:
-    """Set your own estimator beside all shipped ones, on natural shifts."""
+    """Set your own estimator beside all others on natural shifts."""
     from ..benchmarks import natural
 
     with output.results(), output.progress_bar("asking", lines=True) as progress:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from oodometer.diagnoses.text_likeness import likeness
+
 from .base import Dev, Discriminator, load_discriminator
 from .classifier import ClassifierDiscriminator, RegressionDiscriminator, sentence_bleu, token_f1
 from .collect import CollectOptions, Decoder, Examples, collect, folds_of
 from .ensemble import HALF, AcceptanceThresholds, Panel, fit_thresholds
 from .existing import PretrainedDiscriminator, RuleDiscriminator
-from .likeness import likeness
 from .pair_encoder import HEADS, SMALL, PretrainingOptions, pretrain
 from .sequence import GenerativeDiscriminator, LikelihoodDiscriminator
 

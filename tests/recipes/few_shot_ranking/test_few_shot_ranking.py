@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         bert(home / "minilm", "BertModel")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(home))
+        # tiny models may all stay open; else most of the time would go into reading them again
+        patch.setattr(work, "_open", cache(work._loaded))
         for place in (work, sources):
             patch.setattr(place, "packaged_minilm", lambda: str(home / "minilm"))
         yield home

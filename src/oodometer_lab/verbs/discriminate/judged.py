@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from oodometer.arrays import Array, present
+from oodometer.diagnoses.text_likeness import UnlikeTexts
 from oodometer.errors import InputError, NotApplicable, UsageError
 from oodometer.estimators import VotingBounds
 from oodometer.intervals import check_level
@@ -179,8 +180,9 @@ class JudgedOutputs(Shown, Record):
     estimate : the middle, from the lower end of ``lower`` to the upper end of ``upper``; kind empirical, since it
     ``assumes`` something of the judges. ladder : the share that at least j judges accept. bounds : for every agree.
     thresholds : from which P(Correct) each judge accepts and where that comes from, None for the paper's 0.5; then
-    at_half are lower, upper and mean with that. truth : None where no row is known, else the accuracy, whether it lies
-    between the bounds, recalls and precisions.
+    at_half are lower, upper and mean with that. unlike : how the outputs differ from the labelled ones that set the
+    thresholds, None where they do not; the interval of the estimate is wider by its ``distance``. truth : None where no
+    row is known, else the accuracy, whether it lies between the bounds, recalls and precisions.
     """
 
     name: str
@@ -210,6 +212,7 @@ class JudgedOutputs(Shown, Record):
     argv: str | None = None
     thresholds: Mapping[str, Any] | None = None
     at_half: Mapping[str, Interval] | None = None
+    unlike: UnlikeTexts | None = None
     _untold = frozenset({"record", "pseudo_labels", "pseudo_out"})
 
     def view(self) -> View:

@@ -14,11 +14,13 @@ from typing import final
 import numpy as np
 
 from oodometer.arrays import Array
+from oodometer.diagnoses.text_likeness import UnlikeTexts, unlike_texts
 from oodometer.errors import InputError, NotApplicable, UsageError
 from oodometer.estimators import CorrectedVotes
 from oodometer.metrics.votes import check_agree
 from oodometer.options import verb
 from oodometer.predictions import Predictions
+from oodometer.results import percent
 from oodometer.runs import Kept, places_said, running
 from oodometer.scores import natural_confidence
 from oodometer.store import refuse_clashes, write_predictions
@@ -29,7 +31,6 @@ from ...datasets.reading import objects
 from ...discriminators import RuleDiscriminator
 from ...discriminators.base import check_pairs
 from ...discriminators.ensemble import HALF
-from ...discriminators.likeness import likeness
 from ...models.artifacts import fingerprint
 from ...models.base import Progress, part_of
 from ...models.torch.library import idle_threads
@@ -84,14 +85,17 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         answers = _Answers(jury, files)
         answers.ask(kept, options.progress)
         p, known_p = np.split(_said(answers.p, jury, files), [len(rows.inputs)], axis=1)
+        unlike = None
         if labels is not None:
             jury = replace(jury, accept=calibrated(known_p, labels, options.level))
-            warnings += _unlike(rows, labels, p, known_p, jury.accept, options.out)
+            unlike, more = _unlike(rows, labels, p, known_p, jury.accept, options.out)
+            warnings += more
         elif jury.set_on is not None and jury.set_on.is_file():
             set_on = read_texts(jury.set_on, Opener(None), None, everything=True)
             by_name = dict(zip(*probability_columns(set_on), strict=True))
             set_on_p = np.array([by_name[name] for name in jury.names])
-            warnings += _unlike(rows, set_on, p, set_on_p, jury.accept, options.out)
+            unlike, more = _unlike(rows, set_on, p, set_on_p, jury.accept, options.out)
+            warnings += more
         empty = sum(not (output or "").strip() for output in rows.outputs or ())
         if empty:
             text = f"{empty} of {len(rows.inputs)} outputs are empty"
@@ -101,6 +105,7 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             record = replace(record, correct=correct, _cache={})
         record, numbers = _judged(record, rows, p, jury, options)
         warnings += numbers.warnings
+        numbers = _widened(numbers, unlike)
         if out is not None:
             write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
         accepted = None
@@ -134,6 +139,7 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             pseudo_out=None if options.pseudo_labels is None else str(options.pseudo_labels),
             thresholds=numbers.thresholds,
             at_half=numbers.at_half,
+            unlike=unlike,
         )
 
 
@@ -341,14 +347,12 @@ def _with_thresholds(
     )
 
 
-_TRAITS = {
-    "length": "outputs have {others:.1f} words in the mean (there {labelled:.1f}{p})",
-    "ratio": "outputs have {others:.2f} words for each word of the input (there {labelled:.2f}{p})",
-    "words": "of the words of an output {others:.2%} are in no labelled one (among those {labelled:.2%}{p})",
-    "runs": "of the runs of three words {others:.2%} are in no labelled output (among those {labelled:.2%}{p})",
-    "pairs": "of the pairs of an input and an output word {others:.2%} never met there (among those {labelled:.2%}{p})",
-}
-_UNLIKE = 0.01
+def _widened(numbers: JudgeNumbers, unlike: UnlikeTexts | None) -> JudgeNumbers:
+    """The numbers with an estimate whose interval holds that the judges may be wrong on all rows of another form."""
+    if unlike is None:
+        return numbers
+    lower, upper = unlike.widened(numbers.estimate.lower, numbers.estimate.upper)
+    return replace(numbers, estimate=replace(numbers.estimate, lower=lower, upper=upper))
 
 
 def _unlike(
@@ -358,20 +362,25 @@ def _unlike(
     known_p: Array,
     accept: Acceptance,
     out: str | Path | None,
-) -> list[str]:
-    """Warnings where the outputs, or the votes on them, are unlike those of the labelled rows that set thresholds."""
+) -> tuple[UnlikeTexts | None, list[str]]:
+    """How the outputs differ from those of the labelled rows that set thresholds, and warnings where they, or the votes
+    on them, do.
+    """
     at = np.flatnonzero(labelled(labels) >= 0).tolist()
     labelled_texts = (
         [labels.inputs[row] for row in at],
         [(labels.outputs or [])[row] or "" for row in at],
     )
-    traits = likeness(labelled_texts, (rows.inputs, [text or "" for text in rows.outputs or ()]))
-    worst, warnings = min(traits, key=lambda trait: trait["p_value"], default=None), list[str]()
-    if worst is not None and worst["p_value"] < _UNLIKE:
-        p_value = ", p < 0.001" if worst["p_value"] < 0.001 else f", p = {worst['p_value']:.3f}"
+    unlike = unlike_texts(
+        labelled_texts, (rows.inputs, [text or "" for text in rows.outputs or ()])
+    )
+    warnings = list[str]()
+    if unlike is not None:
         command = f"oodometer audit --suggest 10 --out rows.csv REFERENCE {out or 'JUDGED.jsonl'}"
         text = f"these outputs are unlike the {len(at):,} labelled ones that set the thresholds"
-        text += f": {_TRAITS[worst['trait']].format(**worst, p=p_value)}; the bounds rest on mistakes like those"
+        text += (
+            f": {unlike.said}; the interval is wider by {percent(unlike.distance)} on both sides"
+        )
         warnings.append(
             f"{text}; label ten of these: {command} (REFERENCE: judged outputs with gold)"
         )
@@ -382,7 +391,7 @@ def _unlike(
         )
         reference = replace(first, correct=labelled(labels)[at], _cache={})
         warnings += CorrectedVotes().fit(reference).estimate(second).warnings
-    return warnings
+    return unlike, warnings
 
 
 def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[str]]:

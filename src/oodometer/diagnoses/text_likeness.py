@@ -1,4 +1,4 @@
-"""Likeness: are a model's outputs like the labelled ones on which the judges' thresholds were set?"""
+"""Likeness of texts: are a model's outputs like the labelled ones by which its judges are known?"""
 
 from __future__ import annotations
 
@@ -10,19 +10,72 @@ from typing import Any, final
 
 import numpy as np
 
-from oodometer.arrays import Array
-from oodometer.intervals import holm
+from ..arrays import Array
+from ..intervals import holm
+from ..results.values import Record
 
 Texts = tuple[Sequence[str], Sequence[str]]
 """Inputs and outputs."""
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-_FOLDS, _MOST_WORDS, _MOST_ROWS = 5, 32, 1_000
+_FOLDS, _MOST_WORDS, MOST_ROWS = 5, 32, 1_000
+_UNLIKE = 0.01  # p-value below which texts are of another form
+
+_SAID = {
+    "length": "outputs have {others:.1f} words in the mean (there {labelled:.1f}",
+    "ratio": "outputs have {others:.2f} words for each word of the input (there {labelled:.2f}",
+    "words": "of the words of an output {others:.2%} are in no labelled one (among those {labelled:.2%}",
+    "runs": "of the runs of three words {others:.2%} are in no labelled output (among those {labelled:.2%}",
+    "pairs": "of the pairs of an input and an output word {others:.2%} never met there (among those {labelled:.2%}",
+}
+
+
+@dataclass(frozen=True)
+class UnlikeTexts(Record):
+    """The trait by which texts differ most from labelled ones, where they differ by more than chance.
+
+    trait : as in `likeness`. labelled, others : its means on both sides. p_value : corrected for the number of traits.
+    distance : the share of rows, at least, whose law is another one: the largest difference of both distributions, of
+    any trait that differs. Of so many rows nothing is known of the judges' errors. rows : how many labelled ones there
+    are.
+    """
+
+    trait: str
+    labelled: float
+    others: float
+    p_value: float
+    distance: float
+    rows: int
+
+    @property
+    def said(self) -> str:
+        """What differs, as a part of a sentence."""
+        p = ", p < 0.001)" if self.p_value < 0.001 else f", p = {self.p_value:.3f})"
+        return _SAID[self.trait].format(labelled=self.labelled, others=self.others) + p
+
+    def widened(self, lower: float, upper: float) -> tuple[float, float]:
+        """Ends of an accuracy if of the rows of another form every verdict may be wrong.
+
+        >>> UnlikeTexts("ratio", 1.7, 1.5, 1e-6, 0.25, 150).widened(0.5, 0.6)
+        (0.25, 0.85)
+        """
+        return max(lower - self.distance, 0.0), min(upper + self.distance, 1.0)
+
+
+def unlike_texts(labelled: Texts, others: Texts) -> UnlikeTexts | None:
+    """How ``others`` differ from ``labelled`` texts, None where that may be chance (p >= 0.01, `likeness`)."""
+    fired = [row for row in likeness(labelled, others) if row["p_value"] < _UNLIKE]
+    if not fired:
+        return None
+    worst = min(fired, key=lambda row: row["p_value"])
+    distance = max(row["distance"] for row in fired)
+    return UnlikeTexts(**{**worst, "distance": distance}, rows=len(labelled[0]))
 
 
 def likeness(labelled: Texts, others: Texts) -> list[dict[str, Any]]:
-    """Each trait of outputs on ``labelled`` rows and on ``others``: both means, and the p-value of Kolmogorov and
-    Smirnov's test that one law gave both, corrected for their number (Holm). Empty for fewer than five labelled rows.
+    """Each trait of outputs on ``labelled`` rows and on ``others``: both means, the largest difference of their
+    distributions (``distance``) and the p-value of Kolmogorov and Smirnov's test that one law gave both, corrected for
+    their number (Holm). Empty for fewer than five labelled rows.
 
     ``length`` of an output in words, its ``ratio`` to that of the input, and the shares that no labelled row has of its
     ``words``, of its ``runs`` of three words, and of the ``pairs`` of an input word and an output word. What is new is
@@ -57,25 +110,21 @@ def likeness(labelled: Texts, others: Texts) -> list[dict[str, Any]]:
             first.new_shares(trait, seen_by_fold, blocks),
             second.new_shares(trait, seen_by_fold, in_turn),
         ]
-    p_values = []
+    tests = []
     for trait, (first_values, second_values) in traits.items():
         either = trait in ("length", "ratio")
-        p_values.append(
-            float(
-                ks_2samp(
-                    first_values,
-                    second_values,
-                    "two-sided" if either else "greater",
-                    method="asymp",
-                ).pvalue
-            )
-        )
+        side: Any = "two-sided" if either else "greater"
+        tests.append(ks_2samp(first_values, second_values, side, method="asymp"))
     means = (
         {"labelled": float(first_values.mean()), "others": float(second_values.mean())}
         for first_values, second_values in traits.values()
     )
-    rows = zip(traits, means, holm(p_values), strict=True)
-    return [{"trait": trait, **mean, "p_value": p} for trait, mean, p in rows]
+    p_values = holm([float(test.pvalue) for test in tests])
+    rows = zip(traits, means, p_values, tests, strict=True)
+    return [
+        {"trait": trait, **mean, "p_value": p, "distance": float(test.statistic)}
+        for trait, mean, p, test in rows
+    ]
 
 
 @final
@@ -90,7 +139,7 @@ class _Side:
     def of(cls, texts: Texts) -> _Side:
         """Of at most 1,000 rows."""
         lengths, rows = [], []
-        for row in np.unique(np.linspace(0, len(texts[0]) - 1, _MOST_ROWS).astype(int)).tolist():
+        for row in np.unique(np.linspace(0, len(texts[0]) - 1, MOST_ROWS).astype(int)).tolist():
             input_words, written = (_WORD.findall(part[row]) for part in texts)
             lengths.append((len(written), len(written) / max(len(input_words), 1)))
             few_inputs, few_written = (
