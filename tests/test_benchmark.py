@@ -118,6 +118,17 @@ def test_the_page_and_the_json_say_the_same(found: Any, tmp_path: Path) -> None:
     assert frame[0]["error"] == pytest.approx(plain["rows"][0]["error"]["value"], abs=1)
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (1200, True)])
+def test_nothing_bars_anybody_from_the_page(
+    browser: Any, axe: str, found: Any, tmp_path: Path, width: int, dark: bool
+) -> None:
+    pytest.importorskip("vl_convert")
+    browser.open(found.save(tmp_path / "page.html"), width=width, dark=dark)
+    assert browser.violations(axe) == []
+    assert not browser.run("document.documentElement.scrollWidth > innerWidth")
+
+
 class Middle(Estimator):
     """The middle between the reference's accuracy and one."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,3 +107,25 @@ def test_the_page_draws_them_and_its_next_command_runs(
     line = next_step("diagnose", result)["line"]
     assert main([*shlex.split(line)[1:], "-q"]) == 0
     assert Path("rows.html").is_file()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (1200, True)])
+def test_nothing_bars_anybody_from_the_page(
+    browser: Any,
+    axe: str,
+    frames: tuple[pd.DataFrame, pd.DataFrame],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    dark: bool,
+) -> None:
+    pytest.importorskip("vl_convert")
+    monkeypatch.chdir(tmp_path)
+    for name, frame in zip(("reference.csv", "target.csv"), frames, strict=True):
+        frame.to_csv(name, index=False)
+    words = ["diagnose", "reference.csv", "target.csv", "--features", "plan,noise", "-q"]
+    assert main([*words, "--every", "month", "--report", "page.html"]) == 0
+    browser.open(tmp_path / "page.html", width=width, dark=dark)
+    assert browser.violations(axe) == []
+    assert not browser.run("document.documentElement.scrollWidth > innerWidth")

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,17 @@ def test_the_folder_holds_together(store: Path, tmp_path: Path) -> None:
     before = index
     write_dashboard(history, folder)  # the next night
     assert (folder / "index.html").read_text(encoding="utf-8") == before
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (1200, True)])
+def test_nothing_bars_anybody_from_the_index(
+    browser: Any, axe: str, store: Path, tmp_path: Path, width: int, dark: bool
+) -> None:
+    write_dashboard(oodometer.history(store), tmp_path / "site")
+    browser.open(tmp_path / "site" / "index.html", width=width, dark=dark)
+    assert browser.violations(axe) == []
+    assert not browser.run("document.documentElement.scrollWidth > innerWidth")
 
 
 def test_prometheus_reads_what_the_history_says(store: Path) -> None:

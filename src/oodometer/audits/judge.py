@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..inference.betting import (
+    LOOKS,
     Game,
     SampledRows,
     betting_interval,
@@ -269,11 +270,19 @@ def imagined_audits(
 
 
 def predicted_widths(
-    score: Array, slope: float, labels: int, level: float, share: float = 1.0, seed: int = 0
+    score: Array,
+    slope: float,
+    labels: int,
+    level: float,
+    share: float = 1.0,
+    seed: int = 0,
+    looks: int = LOOKS,
 ) -> Mapping[str, float]:
-    """Mean widths to expect of ``labels`` labels, alone and by betting, if row i is right with chance f_i."""
+    """Mean widths to expect of ``labels`` labels, alone and by betting, if row i is right with chance f_i; ``looks`` as
+    of `betting_interval`.
+    """
     game, hits = _first_audits(score, slope, labels, share, seed)
-    low, high = betting_interval(game, level)
+    low, high = betting_interval(game, level, looks=looks)
     return {
         "alone": _alone(hits, game.value.shape[-1], len(score), level),
         "ppi-betting": float(np.mean(high - low)),
@@ -303,12 +312,14 @@ def _alone(hits: Array, labels: int, rows: int, level: float) -> float:
     return float(np.dot(exact, times) / len(hits))
 
 
-def confidence_pays(score: Array, slope: float, labels: int, level: float, seed: int = 0) -> bool:
+def confidence_pays(
+    score: Array, slope: float, labels: int, level: float, seed: int = 0, looks: int = LOOKS
+) -> bool:
     """Whether betting with predictions is to be expected narrower than labels alone; no label is looked at."""
     if slope <= 0:
         return False
     if labels <= MOST_PLAYED:
-        widths = predicted_widths(score, slope, labels, level, seed=seed)
+        widths = predicted_widths(score, slope, labels, level, seed=seed, looks=looks)
         return widths["ppi-betting"] < widths["alone"]
     if 2 * labels > len(
         score

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..inference.betting import betting_interval, sizes
+from ..inference.betting import LOOKS, betting_interval, sizes
 from ..results.values import Interval, Record
 from .judge import (
     MOST_PLAYED,
@@ -37,7 +37,9 @@ class Suggestion:
     share: float
 
 
-def choose_share(score: Array, slope: float, labels: int, level: float) -> float:
+def choose_share(
+    score: Array, slope: float, labels: int, level: float, looks: int = LOOKS
+) -> float:
     """The uniform share, 0.3 to 1, with the smallest half-width to expect, sqrt(2 L v/n) + L/(3 n share), L = log(2/(1
     - level)) (Bernstein), v = mean (f (1 - slope f)^2 + (1 - f) (slope f)^2)/size. Up to 300 labels it must also beat
     even chances and labels alone in imagined audits; else it is 1. Source: Neyman (1934).
@@ -53,7 +55,7 @@ def choose_share(score: Array, slope: float, labels: int, level: float) -> float
 
     share = min(_SHARES, key=half)
     if share < 1 and labels <= MOST_PLAYED:
-        bold = predicted_widths(score, slope, labels, level, share)["ppi-betting"]
+        bold = predicted_widths(score, slope, labels, level, share, looks=looks)["ppi-betting"]
         if bold >= predicted_width_alone(score, slope, labels, level):
             return 1.0
     return share
@@ -98,7 +100,7 @@ def suggest(
 COUNTS = (10, 20, 30, 50, 100, 200, 300, 500, 1000)
 _IMAGINED = 24  # audits played for each number of labels
 _QUANTILES = 16  # equally likely numbers of hits over which an exact width is averaged
-_LARGEST_POOL = 50_000
+_LARGEST_POOL = 20_000
 _LOOKS = (
     2  # at the ends of bets: to 1/4,000 of the range, as the mean of imagined audits is coarser
 )
@@ -182,8 +184,12 @@ def expected_widths(
     out = []
     for count in sorted({n for n in labels if 0 < n < rows}):
         alone = labels_alone_width(accuracy, count, rows, level)
-        random = played(count, 1.0) if confidence_pays(score, slope, count, level, seed) else alone
-        share = choose_share(score, slope, count, level) if slope > 0 else 1.0
+        random = (
+            played(count, 1.0)
+            if confidence_pays(score, slope, count, level, seed, _LOOKS)
+            else alone
+        )
+        share = choose_share(score, slope, count, level, _LOOKS) if slope > 0 else 1.0
         suggested = random if share == 1 else played(count, share)
         far, middle = (labels_alone_width(end, count, rows, level) for end in (ends[1], near))
         out.append(ExpectedWidth(count, alone, far, middle, random, suggested))

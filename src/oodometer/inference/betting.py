@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Array
 
 _GRID = 64  # candidate means a look; three looks resolve 1/32,000 of the range
-_LOOKS = 3
+LOOKS = 3
 _FLOOR = 0.5  # a mean near 0 or 1 must not make bets so bold that one surprise ruins the gambler
 _MOST_STAKED = 0.97
 _NO_MEAN = 1e-12
@@ -80,7 +80,7 @@ def betting_interval(
     lower: float | Array = 0.0,
     upper: float | Array = 1.0,
     *,
-    looks: int = _LOOKS,
+    looks: int = LOOKS,
 ) -> tuple[Array, Array]:
     """Ends of the means that no gambler refutes, (...): capital prod_t (1 + b_t(m) (X_t - E_m[X_t | past])) is a
     martingale at the true mean, so that {m : both < 2/(1 - level)} holds it at every number of rounds. Bets hedge an

@@ -427,7 +427,8 @@ def columns(result: Result) -> Figure | None:
         for moved, fill in ((False, SURFACE), (True, color)):
             look = {**DOT, "fill": fill, "stroke": color, "size": 55, "strokeWidth": 2}
             some = [row for row in lines[name] if row["moved"] is moved]
-            plot.draw("point", some, look, x="middle", y="value", tooltip="tip")
+            if some:  # a layer without a mark is an image without a name
+                plot.draw("point", some, look, x="middle", y="value", tooltip="tip")
     ends_ = [
         {"label": name, "y": lines[name][-1]["value"], "c": color}
         for name, color in zip(chosen, _COLUMNS, strict=False)
