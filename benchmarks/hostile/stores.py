@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from oodometer.version import __version__
+
 from .base import METHODS, REFUSED, SAME, Call, Kit, Outcome, trial
 
 STORES = "Stores of past runs"
@@ -379,7 +381,7 @@ _refitted("no fitted file", "CSV under the ending .oodo", "fitted file",
     lambda body: b"prob_a,prob_b,label\n0.9,0.1,a\n")  # fmt: skip
 _refitted(
     "of another version", "one of oodometer 9.1.0", ("9.1.0", "fit it again"),
-    lambda body: _sealed(body.replace(b'"oodometer": "0.1.0"', b'"oodometer": "9.1.0"')))  # fmt: skip
+    lambda body: _sealed(body.replace(f'"oodometer": "{__version__}"'.encode(), b'"oodometer": "9.1.0"')))  # fmt: skip
 _refitted(
     "a class that is not ours",
     "`os:system` in the place of an estimator",

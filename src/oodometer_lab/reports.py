@@ -13,14 +13,16 @@ from oodometer.reports.charts.base import (
     axis,
     caption,
     ends,
+    names_axis,
     shares,
     steps,
 )
-from oodometer.reports.charts.looks import ACCENT, BAND, HALO, QUIET, REFERENCE, TRUTH, Spec
+from oodometer.reports.charts.looks import ACCENT, BAND, HALO, POINTS, QUIET, REFERENCE, TRUTH, Spec
 from oodometer.reports.charts.models import names
 from oodometer.reports.numbers import best, finite, number, percent, percent_range, points
 from oodometer.results.view import View
 
+from .results.benchmark import SHIFTED, benchmark_view
 from .results.shifting import shifting_view
 from .results.stressing import fall_of, stress_view
 from .verbs.discriminate.collecting import collected_view
@@ -36,6 +38,50 @@ def stress(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
         for kind, kind_figures in zip(kinds, figures, strict=True)
     ]
     return [item for kind_figures in figures for item in kind_figures], {"stress_kinds": pages}
+
+
+def benchmark(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
+    """The chart of all methods."""
+    return [leaderboard(result)], {}
+
+
+def leaderboard(result: Result) -> Figure | None:
+    """Mean absolute error of every method on all shifts with its interval, in the order of interval scores."""
+    shifted = [row for row in result.get("rows") or [] if row.get("kind") == SHIFTED]
+    rows = []
+    for row in shifted:
+        error = best(row["error"])
+        low, high = ends(error)
+        tip = {
+            "": row["method"],
+            "mean error": points(error["value"]),
+            "interval held": percent(row["coverage"], 0),
+            "interval score": points(row["score"]),
+        }
+        rows.append(
+            {
+                "method": row["method"],
+                "x": error["value"],
+                "lower": error["value"] if low is None else low,
+                "upper": error["value"] if high is None else high,
+                "own": row["own"],
+                "tip": tip,
+            }
+        )
+    if not rows:
+        return None
+    most = min(2.5 * max(row["x"] for row in rows), 1.05 * max(row["upper"] for row in rows))
+    across = axis([0, most], title="mean absolute error, points", labelExpr=POINTS, tickCount=6)
+    plot = Plot(across, names_axis((96, 200), [row["method"] for row in rows]))
+    for own, color in ((False, QUIET), (True, ACCENT)):
+        some = [row for row in rows if row["own"] is own]
+        look = {"color": color, "strokeWidth": 2, "clip": True}
+        plot.draw("rule", some, look, x="lower", x2="upper", y="method")
+        plot.draw("point", some, {"color": color, "size": 70, "filled": True}, x="x", y="method")
+    plot.draw("point", rows, {"opacity": 0, "size": 250}, x="x", y="method", tooltip="tip")
+    title = f"{shifted[0]['method']} has the least interval score on all shifts"
+    text = caption("leaderboard", "read")
+    return plot.figure("leaderboard", title, text, height=22 * len(rows) + 40)
 
 
 def severity_label(point: Result) -> str:
@@ -214,11 +260,13 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
 
 
 SECTIONS: dict[str, Callable[[Result], tuple[list[Figure | None], dict[str, Any]]]] = {
-    "stress": stress
+    "benchmark": benchmark,
+    "stress": stress,
 }
 """Charts and names for the template, by command."""
 
 VIEWS: dict[str, Callable[[Result], View]] = {
+    "benchmark": benchmark_view,
     "discriminate collect": collected_view,
     "discriminate predict": judged_view,
     "discriminate train": trained_view,

@@ -6,12 +6,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
 from ..arrays import Array
 from ..inference.betting import (
+    LOOKS,
     Game,
     SampledRows,
     betting_interval,
@@ -27,6 +28,7 @@ from ..results.alarms import Fall
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
 
 
+@lru_cache(maxsize=4096)  # the outlook of an audit asks for the same numbers many times
 def hypergeometric(
     successes: int, trials: int, population: int, level: float
 ) -> tuple[float, float]:
@@ -268,28 +270,56 @@ def imagined_audits(
 
 
 def predicted_widths(
-    score: Array, slope: float, labels: int, level: float, share: float = 1.0, seed: int = 0
+    score: Array,
+    slope: float,
+    labels: int,
+    level: float,
+    share: float = 1.0,
+    seed: int = 0,
+    looks: int = LOOKS,
 ) -> Mapping[str, float]:
-    """Mean widths to expect of ``labels`` labels, alone and by betting, if row i is right with chance f_i."""
-    rng = np.random.default_rng([seed, 0x1A6, labels])
-    pool = score if len(score) <= 20_000 else rng.choice(score, 20_000, replace=False)
-    labels = min(labels, len(pool))
-    game, hits = imagined_audits(pool, pool, slope, labels, share, (_IMAGINED_FIRST, rng))
-    low, high = betting_interval(game, level)
-    counts, times = np.unique(hits, return_counts=True)
-    exact = [np.diff(exact_interval(int(k), labels, len(score), level))[0] for k in counts]
+    """Mean widths to expect of ``labels`` labels, alone and by betting, if row i is right with chance f_i; ``looks`` as
+    of `betting_interval`.
+    """
+    game, hits = _first_audits(score, slope, labels, share, seed)
+    low, high = betting_interval(game, level, looks=looks)
     return {
-        "alone": float(np.dot(exact, times) / _IMAGINED_FIRST),
+        "alone": _alone(hits, game.value.shape[-1], len(score), level),
         "ppi-betting": float(np.mean(high - low)),
     }
 
 
-def confidence_pays(score: Array, slope: float, labels: int, level: float, seed: int = 0) -> bool:
+def predicted_width_alone(score: Array, slope: float, labels: int, level: float) -> float:
+    """The first of `predicted_widths`, without a bet: of labels that are read alone."""
+    game, hits = _first_audits(score, slope, labels, 1.0, 0)
+    return _alone(hits, game.value.shape[-1], len(score), level)
+
+
+def _first_audits(
+    score: Array, slope: float, labels: int, share: float, seed: int
+) -> tuple[Game, Array]:
+    """Imagined audits before any label is looked at, and their hits, shape (audit,)."""
+    rng = np.random.default_rng([seed, 0x1A6, labels])
+    pool = score if len(score) <= 20_000 else rng.choice(score, 20_000, replace=False)
+    draws = _IMAGINED_FIRST, rng
+    return imagined_audits(pool, pool, slope, min(labels, len(pool)), share, draws)
+
+
+def _alone(hits: Array, labels: int, rows: int, level: float) -> float:
+    """Mean width of the exact interval over these numbers of hits."""
+    counts, times = np.unique(hits, return_counts=True)
+    exact = [np.diff(exact_interval(int(k), labels, rows, level))[0] for k in counts]
+    return float(np.dot(exact, times) / len(hits))
+
+
+def confidence_pays(
+    score: Array, slope: float, labels: int, level: float, seed: int = 0, looks: int = LOOKS
+) -> bool:
     """Whether betting with predictions is to be expected narrower than labels alone; no label is looked at."""
     if slope <= 0:
         return False
     if labels <= MOST_PLAYED:
-        widths = predicted_widths(score, slope, labels, level, seed=seed)
+        widths = predicted_widths(score, slope, labels, level, seed=seed, looks=looks)
         return widths["ppi-betting"] < widths["alone"]
     if 2 * labels > len(
         score

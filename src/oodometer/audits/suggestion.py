@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..inference.betting import betting_interval, sizes
+from ..inference.betting import LOOKS, betting_interval, sizes
 from ..results.values import Interval, Record
 from .judge import (
     MOST_PLAYED,
@@ -18,6 +18,7 @@ from .judge import (
     confidence_pays,
     exact_interval,
     imagined_audits,
+    predicted_width_alone,
     predicted_widths,
 )
 
@@ -36,7 +37,9 @@ class Suggestion:
     share: float
 
 
-def choose_share(score: Array, slope: float, labels: int, level: float) -> float:
+def choose_share(
+    score: Array, slope: float, labels: int, level: float, looks: int = LOOKS
+) -> float:
     """The uniform share, 0.3 to 1, with the smallest half-width to expect, sqrt(2 L v/n) + L/(3 n share), L = log(2/(1
     - level)) (Bernstein), v = mean (f (1 - slope f)^2 + (1 - f) (slope f)^2)/size. Up to 300 labels it must also beat
     even chances and labels alone in imagined audits; else it is 1. Source: Neyman (1934).
@@ -52,8 +55,8 @@ def choose_share(score: Array, slope: float, labels: int, level: float) -> float
 
     share = min(_SHARES, key=half)
     if share < 1 and labels <= MOST_PLAYED:
-        bold = predicted_widths(score, slope, labels, level, share)["ppi-betting"]
-        if bold >= predicted_widths(score, slope, labels, level)["alone"]:
+        bold = predicted_widths(score, slope, labels, level, share, looks=looks)["ppi-betting"]
+        if bold >= predicted_width_alone(score, slope, labels, level):
             return 1.0
     return share
 
@@ -97,7 +100,10 @@ def suggest(
 COUNTS = (10, 20, 30, 50, 100, 200, 300, 500, 1000)
 _IMAGINED = 24  # audits played for each number of labels
 _QUANTILES = 16  # equally likely numbers of hits over which an exact width is averaged
-_LARGEST_POOL = 50_000
+_LARGEST_POOL = 20_000
+_LOOKS = (
+    2  # at the ends of bets: to 1/4,000 of the range, as the mean of imagined audits is coarser
+)
 
 
 @dataclass(frozen=True)
@@ -135,13 +141,15 @@ def moved(score: Array, mean: float) -> Array:
 
 def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) -> float:
     """Mean width of `exact_interval` over the numbers of hits that chance would give, at so high an accuracy."""
-    from scipy.stats import binom, hypergeom
+    from scipy.special import bdtr
 
     at = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     if rows <= SMALL_TARGET * labels:
+        from scipy.stats import hypergeom  # half a second to load
+
         hits = hypergeom.ppf(at, rows, round(accuracy * rows), labels)
-    else:
-        hits = binom.ppf(at, labels, accuracy)
+    else:  # the quantiles of the binomial law
+        hits = np.searchsorted(bdtr(np.arange(labels + 1), labels, accuracy), at).astype(float)
     counts, times = np.unique(hits.astype(int), return_counts=True)
     widths = [np.diff(exact_interval(int(k), labels, rows, level))[0] for k in counts]
     return float(np.dot(widths, times) / _QUANTILES)
@@ -169,16 +177,19 @@ def expected_widths(
     def played(count: int, share: float) -> float:
         """Mean width of betting with predictions over imagined audits, within what the labels make certain."""
         game, hits = imagined_audits(pool, chance, slope, count, share, (_IMAGINED, rng))
-        low, high = betting_interval(
-            game, level, hits / len(pool), (hits + len(pool) - count) / len(pool)
-        )
+        ends = hits / len(pool), (hits + len(pool) - count) / len(pool)
+        low, high = betting_interval(game, level, *ends, looks=_LOOKS)
         return float(np.mean(high - low))
 
     out = []
     for count in sorted({n for n in labels if 0 < n < rows}):
         alone = labels_alone_width(accuracy, count, rows, level)
-        random = played(count, 1.0) if confidence_pays(score, slope, count, level, seed) else alone
-        share = choose_share(score, slope, count, level) if slope > 0 else 1.0
+        random = (
+            played(count, 1.0)
+            if confidence_pays(score, slope, count, level, seed, _LOOKS)
+            else alone
+        )
+        share = choose_share(score, slope, count, level, _LOOKS) if slope > 0 else 1.0
         suggested = random if share == 1 else played(count, share)
         far, middle = (labels_alone_width(end, count, rows, level) for end in (ends[1], near))
         out.append(ExpectedWidth(count, alone, far, middle, random, suggested))

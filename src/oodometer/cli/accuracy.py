@@ -90,7 +90,7 @@ def fit(arguments: Json, to: Written) -> None:
     output.left_out({"skipped_method": len(fitted.skipped)})
 
 
-@command(options.DiagnoseOptions, written=("json", "out"))
+@command(options.DiagnoseOptions, written=("json", "report", "out"))
 def diagnose(arguments: Json, to: Written) -> None:
     """Say what kind of shift lies between reference and target."""
     from ..verbs.diagnose import diagnose as run

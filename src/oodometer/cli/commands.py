@@ -35,12 +35,11 @@ GROUPS = {
     "Which model?": ("compare", "plan", "rank"),
     "Make the predictions": ("predict", "read", "discriminate"),
     "What if the data shift?": ("shift", "stress"),
-    "Look up, show again": ("demo", "methods", "cite", "report", "reproduce"),
+    "Look up, show again": ("demo", "methods", "cite", "report", "reproduce", "benchmark"),
 }
 _OF_ALL = (
-    "Every command takes -v (all that is known, not the main things), -q (errors alone), --debug (a traceback where "
-    "something fails), --config FILE (defaults of options; else those of oodometer.toml, or of [tool.oodometer] in "
-    "pyproject.toml), --no-config and -h. Alone: --version, --install-completion."
+    "Every command takes -v (all that is known), -q (errors alone), --debug (a traceback), --config FILE (else "
+    "oodometer.toml, or [tool.oodometer] in pyproject.toml), --no-config, -h. Alone: --version, --install-completion."
 )
 
 

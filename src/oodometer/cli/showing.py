@@ -49,6 +49,13 @@ class _History(HistoryOptions):
         metavar="NUMBER",
         help="Instead, the whole result of this run, as --json (by default) or --report.",
     )
+    page_folder: str | None = option(
+        default=None,
+        path="folder",
+        metavar="FOLDER",
+        help="Write a static folder, again and again: index.html of all jobs, a page each, metrics.prom for "
+        "Prometheus, runs.jsonl with a line a run.",
+    )
 
 
 @command(_History, written=("json", "report"))
@@ -59,10 +66,12 @@ def history(arguments: Json, to: Written) -> None:
     from ..verbs.history import runs as list_runs
 
     stores, run = arguments.pop("store", None) or ["."], arguments.pop("run", None)
+    folder = arguments.pop("page_folder", None)
     if all(os.path.isdir(store) for store in stores):
-        if arguments or run is not None or to.report is not None:
+        if arguments or run is not None or to.report is not None or folder is not None:
             raise UsageError(
-                "runs of long commands have no --job, --last, --run and --report; leave them out"
+                "runs of long commands have no --job, --last, --run, --report and --page-folder; "
+                "leave them out"
             )
         result = list_runs(stores)
         if to.deliver(result.to_dict()):
@@ -71,12 +80,17 @@ def history(arguments: Json, to: Written) -> None:
     if len(stores) > 1:
         raise UsageError(f"expected one store, or folders, got {' and '.join(stores)}")
     if run is not None:  # as the run itself would have written it
-        if arguments:
-            raise UsageError("--run names one run; leave out --job and --last")
+        if arguments or folder is not None:
+            raise UsageError("--run names one run; leave out --job, --last and --page-folder")
         to = replace(to, json="-") if to.json is None and to.report is None else to
         to.deliver(kept_result(open_store(stores[0]), run))
         return
     past = replace(read(stores[0], **arguments), argv=output.command_line())
+    if folder is not None:
+        from ..outputs.dashboard import write_dashboard
+
+        written = write_dashboard(past, folder)
+        output.say(f"Dashboard: {written[-1]}", error=to.json == "-")
     if not to.deliver(past.to_dict()):
         return
     if not past.jobs:

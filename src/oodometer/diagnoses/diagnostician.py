@@ -258,6 +258,11 @@ class Diagnostician(Method[Sums, Diagnosis]):
         fitted._here = fitted.summarize(reference)
         return fitted
 
+    @property
+    def drift(self) -> ColumnDrift | None:
+        """What a fitted one looks at the user's columns with; None without features."""
+        return self._drift
+
     def summarize(self, batch: Predictions, shift: Sums | None = None) -> Sums:
         """Counts of cells (``shift``, where `shift_statistics` counted them already), moments of confidence and
         agreement, a bounded sample of rows.

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..errors import InputError, NotStoredError, UsageError, near_names, visible, without_passwords
+from ..passes.slicing import PARTIAL
 from ..plain import Json, Plain
 from ..results.alarms import Asked, Failing
 from ..results.estimation import Estimation, Headline, Part
@@ -164,7 +165,7 @@ def part_key(part: Plain) -> str:
     if isinstance(part.get("start"), int):
         return f"rows from {part['start']}"
     name = str(part.get("name", "target"))
-    name = name.removesuffix(" (partial)") if "start" in part else name
+    name = name.removesuffix(PARTIAL) if "start" in part else name
     return visible(" ".join(filter(None, (name, part.get("timezone")))))
 
 
@@ -499,4 +500,5 @@ def _past_part(
         truth,
         row["fell"],
         alarms,
+        partial=row["name"].endswith(PARTIAL),
     )

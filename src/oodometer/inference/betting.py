@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 
-_GRID = 64  # candidate means a round; three rounds resolve 1/32,000 of the range
-_ROUNDS = 3
+_GRID = 64  # candidate means a look; three looks resolve 1/32,000 of the range
+LOOKS = 3
 _FLOOR = 0.5  # a mean near 0 or 1 must not make bets so bold that one surprise ruins the gambler
 _MOST_STAKED = 0.97
 _NO_MEAN = 1e-12
@@ -76,11 +76,17 @@ def _log_capital(game: Game, mean: Array, target: float, side: int | Array) -> A
 
 
 def betting_interval(
-    game: Game, level: float, lower: float | Array = 0.0, upper: float | Array = 1.0
+    game: Game,
+    level: float,
+    lower: float | Array = 0.0,
+    upper: float | Array = 1.0,
+    *,
+    looks: int = LOOKS,
 ) -> tuple[Array, Array]:
     """Ends of the means that no gambler refutes, (...): capital prod_t (1 + b_t(m) (X_t - E_m[X_t | past])) is a
     martingale at the true mean, so that {m : both < 2/(1 - level)} holds it at every number of rounds. Bets hedge an
-    option that pays the goal. Source: Waudby-Smith and Ramdas (2024); bets after Voracek and Orabona (2025).
+    option that pays the goal. Each of the ``looks`` sees the ends 63 times as closely. Source: Waudby-Smith and
+    Ramdas (2024); bets after Voracek and Orabona (2025).
     """
     goal = 2 / (1 - level)
     shape = game.value.shape[:-1]
@@ -90,7 +96,7 @@ def betting_interval(
     )
     side = np.repeat([1, -1], _GRID)  # both ends at a time
     a, b = np.stack([start, start], axis=-1), np.stack([stop, stop], axis=-1)  # (..., end)
-    for _ in range(_ROUNDS):
+    for _ in range(looks):
         mean = a[..., None] + (b - a)[..., None] * np.linspace(0, 1, _GRID)
         capital = _log_capital(game, mean.reshape(*shape, 2 * _GRID), goal, side).reshape(
             mean.shape

@@ -17,6 +17,7 @@ import numpy as np
 from ..arrays import Array, present
 from ..calibrators import Choice, choose_calibrator
 from ..diagnoses import Diagnostician, ShiftStatistics
+from ..diagnoses.column_drift import ColumnDrift
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, Sums
 from ..estimators.base import NOT_ARGMAX
@@ -251,6 +252,7 @@ class EstimationPlan(Pass):
     rows_in_all: int | None = None
     shift_statistics: ShiftStatistics | None = None
     diagnostician: Diagnostician | None = None
+    drift: ColumnDrift | None = None  # of the user's columns, in every slice or chunk
     argmax: bool | None = None
     metrics: MetricPlan | None = None
     fields: Strings | None = None
@@ -272,6 +274,7 @@ class EstimationPlan(Pass):
             confidence=None,
             shift_statistics=None,
             diagnostician=None,
+            drift=None,
             by=None,
             every=None,
             metrics=None,
@@ -402,6 +405,8 @@ class EstimationPlan(Pass):
             states["labelled"] = self._labelled(batch.take(index), piece)
         if self.shift_statistics is not None:
             states["shift_statistics"] = self.shift_statistics.summarize(piece)
+        if self.drift is not None:
+            states["columns"] = self.drift.summarize(piece)
         if metrics is not None:
             states |= metrics.summarize(batch.take(index), piece, states)
         return states

@@ -178,10 +178,19 @@ def sentence(text: Any) -> str:
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
+_OF_NAMES = re.compile(
+    r"\S*[._/\\]\w"
+)  # a first word with one of these inside is a file, a column or a path
+
+
 def capital(text: str) -> str:
-    """The same with a capital at the start."""
+    """The same with a capital at the start; a name that a user wrote stays as it is.
+
+    >>> capital("one row"), capital("reference.csv: one row"), capital("y_pred is read")
+    ('One row', 'reference.csv: one row', 'y_pred is read')
+    """
     text = _quoted(text)
-    return text[:1].upper() + text[1:]
+    return text if _OF_NAMES.match(text) else text[:1].upper() + text[1:]
 
 
 def _quoted(text: str) -> str:

@@ -24,6 +24,7 @@ from ..errors import UsageError, WorkError, needed
 from ..options import checked
 from ..plain import Json, Plain
 from ..results import Interval
+from ..results.history import job_view
 from ..results.view import WORDS_PAGE, View
 from ..store.atomic import refuse_clashes, write_atomic, write_result
 from ..version import __version__
@@ -216,6 +217,19 @@ def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = 
     return _filled(
         "figures", figures, result={"version": __version__}, title=title, lead=lead, rows=rows
     )
+
+
+def render_jobs(history: Plain, pages: Sequence[str]) -> str:
+    """The index of a dashboard as text: what stands of each job, those with alarms first, and a link to its page.
+
+    history : the mapping of a `History`. pages : the file of each job's page.
+    """
+    jobs = [
+        {"job": job, "view": job_view(job), "page": page}
+        for job, page in zip(history["jobs"], pages, strict=True)
+    ]
+    jobs.sort(key=lambda one: not one["view"].alarms)
+    return _filled("jobs", {}, result=history, jobs=jobs)
 
 
 def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:

@@ -29,7 +29,7 @@ from ..results.preferences import preferences_view
 from ..results.ranking import ranking_view
 from ..results.values import counted
 from ..results.view import View, interval_of
-from ..verbs.options import AuditOptions, EstimateOptions
+from ..verbs.options import AuditOptions, FitOptions, PlanOptions
 from .charts import by_category, curves, models, over_time
 from .charts.base import WORDS, Figure, Result
 from .charts.models import DOMAINS, METRICS, names, part, rankings, score
@@ -93,8 +93,12 @@ def _without_command(sentence: str) -> str:
     return sentence.replace(" (`oodometer audit`)", "")
 
 
-def again(result: Result, record: type[Options], name: str, *more: str) -> str:
-    """The command that made a result as that of another verb: its files, and of its options those that both have."""
+def again(
+    result: Result, record: type[Options], name: str, *more: str, files: int | None = None
+) -> str:
+    """The command that made a result as that of another verb: its files, or the first so many of them, and of its
+    options those that both have.
+    """
     argv = result.get("argv")
     try:
         if isinstance(argv, list | tuple):
@@ -107,16 +111,17 @@ def again(result: Result, record: type[Options], name: str, *more: str) -> str:
     both.add("--sample")
     if name == "audit" and not result.get("judges"):
         both.discard("--by")  # groups of judged rows alone
-    line, rest = list[str](), iter(words[2:])
+    positional, line, rest = list[str](), list[str](), iter(words[2:])
     for word in rest:
         if not word.startswith("-"):
-            line.append(word)
+            positional.append(word)
         elif word not in BARE:
             value = [] if "=" in word else [next(rest, "")]
             # an audit knows the accuracy alone
             of_metric = word.startswith("--fail-") and "=" in "".join(value)
             if word.partition("=")[0] in both and not (name == "audit" and of_metric):
                 line += [word, *value]
+    line = [*positional[:files], *line]
     return shlex.join([words[0], *name.split(), *line, *more]) if words else ""
 
 
@@ -213,26 +218,23 @@ def next_step(command: str, result: Result) -> Step:
         "estimate": after_estimate,
         "audit": after_audit,
         "compare": after_compare,
+        "diagnose": after_diagnosis,
         "rank": after_rank,
     }
     if command in after:
         return after[command](result)
-    name = str(result.get("name") or inside(result, "reference", "name") or "REFERENCE")
     if command == "evaluate" and "accuracy" not in (
         result.get("metrics") or {"accuracy": None}
     ):  # scores alone
-        return {"text": NEXT["graded"], "line": shlex.join(["oodometer", "compare", name, "OTHER"])}
-    line = (
-        ""
-        if command == "demo" or result.get("files")
-        else again(result, EstimateOptions, "estimate", "TARGET")
-    )
-    line = line or shlex.join(["oodometer", "estimate", name, "TARGET"])
-    return (
-        {"text": NEXT[command], "line": "" if command == "stress" else line}
-        if command in NEXT
-        else {}
-    )
+        line = again(result, PlanOptions, "plan", "--difference", "0.03", files=1)
+        return {"text": NEXT["graded"], "line": line or "oodometer.plan(scores, difference=0.03)"}
+    if command in ("evaluate", "backtest"):
+        line = again(result, FitOptions, "fit", "--out", "model.oodo", files=1)
+        return {
+            "text": NEXT[command],
+            "line": line or 'oodometer.fit(reference, out="model.oodo")',
+        }
+    return {"text": NEXT[command]} if command in NEXT else {}
 
 
 # ------------------------------------------------------------------------------------------ estimate, demo, backtest
@@ -288,6 +290,20 @@ def backtest(result: Result) -> tuple[Drawn, Json]:
 
 
 # ------------------------------------------------------------------------------------------ audit
+
+
+def after_diagnosis(result: Result) -> Step:
+    """A few rows to label where something moved, as no test sees the truth; else nothing."""
+    moved = result.get("kind") != "none"
+    return label_rows(result, "moved") if moved else {"text": NEXT["trusted"]}
+
+
+def diagnose(result: Result) -> tuple[Drawn, Json]:
+    """The tests, the user's columns along time, and the tables."""
+    return [over_time.columns(result), by_category.findings(result)], {
+        "found": {"diagnosis": result},
+        "estimates": [],
+    }
 
 
 def power(result: Result) -> str:
@@ -755,6 +771,14 @@ MOST_JOBS = 20
 MOST_ROWS = 200  # of a table of past parts or runs
 
 
+def after_history(view: View, run: Result) -> Step:
+    """A few rows to label where an alarm stands, or nobody should act on the newest number; else nothing."""
+    if view.alarms:
+        return label_rows(run, "stands")
+    fell = view.fell in ("alarm", "fell")
+    return label_rows(run, "doubted") if view.trust == "none" or fell else {"text": NEXT["quiet"]}
+
+
 def history(result: Result) -> tuple[Drawn, Json]:
     """The newest estimates of each job along time, how they changed, and the tables."""
     jobs, charts, pages = result.get("jobs") or [], list[Any](), list[Any]()
@@ -784,7 +808,7 @@ def history(result: Result) -> tuple[Drawn, Json]:
             if run.get("target")
             else {}
         )
-        page["step"] = label_rows(run_result, "stands") if view.alarms else {"text": NEXT["quiet"]}
+        page["step"] = after_history(view, run_result)
         page |= {
             "large": None if large is None else large.name,
             "left": max(hidden, 0) if small else 0,
@@ -795,7 +819,17 @@ def history(result: Result) -> tuple[Drawn, Json]:
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
     section.__name__: section
-    for section in (estimate, evaluate, demo, backtest, audit, compare, rank, history)
+    for section in (
+        estimate,
+        evaluate,
+        demo,
+        backtest,
+        diagnose,
+        audit,
+        compare,
+        rank,
+        history,
+    )
 }
 """Charts and names for the template, by command."""
 

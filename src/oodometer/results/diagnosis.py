@@ -91,6 +91,22 @@ class ColumnChange(Record):
         return {**super().to_dict(), "matters": self.matters}
 
 
+@dataclass(frozen=True)
+class ColumnPeriod(Record):
+    """How far the user's columns are from the reference in one chunk of the target.
+
+    name, start, end : of the chunk. rows : in it. distances : column -> Jensen-Shannon distance, as in `ColumnChange`;
+    of few rows it is above 0 by chance. moved : the columns that moved beyond chance, after Holm in the chunk.
+    """
+
+    name: str
+    start: str | int
+    end: str | int
+    rows: int
+    distances: Mapping[str, float]
+    moved: Strings
+
+
 def most_moved(changes: Sequence[Plain]) -> str:
     """One line on the columns that moved most, in their order, from their mappings; empty without columns."""
     moved = [change for change in changes if change["moved"]]
@@ -170,6 +186,7 @@ class Diagnosis(Shown, Record, Named[Finding]):
     columns : how each of the user's columns moved, those that explain most first (`ColumnChange`); empty without
         features.
     features : which of them were taken and which were not ("taken", "left_out").
+    periods : the same of each chunk along time (`ColumnPeriod`); empty without ``every``.
     warnings : what `diagnose` has to say of how the files were read.
 
     At a prompt and in a notebook it shows what each look found.
@@ -184,8 +201,10 @@ class Diagnosis(Shown, Record, Named[Finding]):
     signs: Mapping[str, float] = field(default_factory=dict)
     columns: tuple[ColumnChange, ...] = ()
     features: Plain = field(default_factory=dict)
+    periods: tuple[ColumnPeriod, ...] = ()
     warnings: Strings = ()
-    _first, _spare = "kind why findings signs warnings features", frozenset({"features", "columns"})
+    _first = "kind why findings signs warnings features"
+    _spare = frozenset({"features", "columns", "periods"})
     _noun, _entries = "finding", ("findings", "name")
 
     def frames(self) -> dict[str, Maker]:
@@ -216,7 +235,14 @@ class Diagnosis(Shown, Record, Named[Finding]):
             for column in self.columns
         ]
         makers = {"findings": lambda: Table(first, findings)}
-        return makers | ({"columns": lambda: Table(then, columns)} if columns else {})
+        makers |= {"columns": lambda: Table(then, columns)} if columns else {}
+        along = [
+            {**vars(period), "column": name, "distance": x, "moved": name in period.moved}
+            for period in self.periods
+            for name, x in period.distances.items()
+        ]
+        chunk = ("name", "start", "end", "rows", "column", "distance", "moved")
+        return makers | ({"periods": lambda: Table(chunk, along)} if along else {})
 
 
 @shows(Diagnosis)
@@ -247,6 +273,7 @@ def diagnosis_view(result: Plain) -> View:
         sentences=(str(result["why"]), *column_sentences(result)),
         grids=(
             *columns_grid(result),
+            *periods_grid(result),
             tests,
             Grid(title, heads, methods, noun="verdict", detail=True),
         ),
@@ -285,4 +312,29 @@ def columns_grid(result: Plain) -> tuple[Grid, ...]:
         (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)
         if changes
         else ()
+    )
+
+
+def periods_grid(result: Plain) -> tuple[Grid, ...]:
+    """How far each column is from the reference, chunk by chunk; bold where it moved beyond chance."""
+    periods = result.get("periods") or []
+    if not periods:
+        return ()
+    columns = [item["name"] for item in result["columns"]]
+    rows = [
+        [period["name"], f"{period['rows']:,}", *(f"{period['distances'][c]:.3f}" for c in columns)]
+        for period in periods
+    ]
+    bold = frozenset(
+        (i, 2 + j)
+        for i, period in enumerate(periods)
+        for j, column in enumerate(columns)
+        if column in period["moved"]
+    )
+    title = "Distance of your columns from the reference, chunk by chunk"
+    note = "Bold: moved beyond chance (5 % after Holm within the chunk)"
+    return (
+        Grid(
+            title, ["chunk", "rows", *columns], rows, noun="", detail=True, bold=bold, notes=(note,)
+        ),
     )

@@ -85,7 +85,8 @@ class PastAlarm(Record):
 class PastPart(Record):
     """A number of the target, of a chunk or a slice (``kind``), as all runs saw it, the newest last.
 
-    ``truth`` is what labels last told of it, with its ends; ``fell`` the newest answer to "did the accuracy fall?".
+    ``truth`` is what labels last told of it, with its ends; ``fell`` the newest answer to "did the accuracy fall?";
+    ``partial`` says that the chunk had not all of its rows yet.
     """
 
     kind: str
@@ -98,6 +99,7 @@ class PastPart(Record):
     truth: Mapping[str, float] | None = None
     fell: str | None = None
     alarms: tuple[PastAlarm, ...] = ()
+    partial: bool = False
 
     @property
     def newest(self) -> Seen:
@@ -209,12 +211,8 @@ def job_view(result: Plain) -> View:
     kinds = {item["kind"] for item in every}
     kind = next((item for item in ("chunk", "slice") if item in kinds), "target")
     parts = [item for item in every if item["kind"] == kind]
-    chunks = [
-        part
-        for part in parts
-        if kind == "chunk" and part["metric"] == "accuracy" and part["value"] is not None
-    ]
-    run, last = runs[-1], (chunks or runs)[-1]
+    chunks = told_parts(result)
+    run, last = runs[-1], newest_finished(chunks or runs)
     standing = list(dict.fromkeys(str(part["name"]) for part in parts if _stands(part)))
     fell = (
         f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}"
@@ -234,6 +232,7 @@ def job_view(result: Plain) -> View:
             fell,
             _against_reference(value, run.get("reference_accuracy")),
             "" if standing else "No alarm stands",
+            _so_far(chunks, last),
             f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
         ),
         points=_points(chunks, standing),
@@ -251,6 +250,26 @@ def job_view(result: Plain) -> View:
         cells={"job": result.get("job"), "rows": last.get("rows"), "at": last.get("at")}
         | {"metric": "accuracy", "alarm": bool(standing), "truth": _truth(last)},
     )
+
+
+def told_parts(job: Plain) -> list[Plain]:
+    """The chunks of a job whose accuracy is told, along time; none where it was not cut by time."""
+    return [
+        part
+        for part in job.get("parts") or []
+        if part["kind"] == "chunk" and part["metric"] == "accuracy" and part["value"] is not None
+    ]
+
+
+def newest_finished(items: Sequence[Plain]) -> Plain:
+    """The last chunk, or run, that has all of its rows; the last one where none has."""
+    return next((item for item in reversed(items) if not item.get("partial")), items[-1])
+
+
+def _so_far(chunks: Sequence[Plain], last: Plain) -> str:
+    """What is said of a chunk behind the last finished one."""
+    newer = chunks[-1] if chunks else last
+    return "" if newer is last else f"{newer['name']}: {with_ends(newer)}, from the rows so far"
 
 
 def _truth(item: Plain) -> float | None:

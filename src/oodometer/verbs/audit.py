@@ -411,10 +411,14 @@ def _expected(scored: _Scored, labels: int, today: Interval, options: AuditJob) 
     do not promise a point.
     """
     accuracy = today.value if not labels else (labels * today.value + 0.5) / (labels + 1)
-    counts = (*COUNTS, labels) if labels <= COUNTS[-1] else COUNTS
+    # four times the labels halve an interval, and nobody plans from ten to a thousand
+    far = max(300, 8 * labels)
+    counts = (
+        {labels, *(count for count in COUNTS if count <= far)} if labels <= COUNTS[-1] else COUNTS
+    )
     slope = scored.proxy.slope
     return expected_widths(
-        scored.score, slope, options.level, accuracy, today, counts, options.seed
+        scored.score, slope, options.level, accuracy, today, tuple(counts), options.seed
     )
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..audits.joining import wrong_where_unseen
 from ..classes import NewLabelError, said_of_classes
 from ..diagnoses import Diagnosis, Diagnostician
+from ..errors import UsageError
 from ..inference.row_sample import in_content_order
 from ..options import verb
-from ..passes.plan import EstimationPlan, batch_rows, choose
+from ..passes.plan import EstimationPlan, State, batch_rows, choose
 from ..passes.reference import read_reference
-from ..passes.slicing import WHOLE
+from ..passes.slicing import WHOLE, parse_chunks
+from ..results.diagnosis import ColumnPeriod
 from .opening import about_features, executing, opener_for, with_classes_of_all, with_features
 from .options import DiagnoseOptions
 
@@ -31,6 +33,9 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
     'none'
     """
     reference, target, seed = options.reference, options.target, options.seed
+    chunks = None if options.every is None else parse_chunks(options.every, options.timezone or "")
+    if chunks is not None and options.features is None:
+        raise UsageError("--every follows columns along time; name them with --features, or auto")
     with executing("diagnose", options, reference=reference, target=target) as execution:
 
         def run(classes: Sequence[int | str] | None, unseen: bool = False) -> Diagnosis:
@@ -51,11 +56,41 @@ def diagnose(options: DiagnoseOptions) -> Diagnosis:
             choice = choose(record, "auto", seed)
             fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(record))
             plan = EstimationPlan(
-                choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted
+                choice,
+                {},
+                rows=batch_rows(read.record.num_classes),
+                diagnostician=fitted,
+                every=chunks,
+                drift=None if chunks is None else fitted.drift,
             )
             state = plan.read(rows.parts(_PART_ROWS, execution.each), execution)
             diagnosis = fitted.finish(state[WHOLE]["diagnosis"])
             warnings = (*opener.notes, *notes, *said_of_classes(read.record.noted, "the reference"))
-            return replace(diagnosis, features=about_features(first), warnings=warnings)
+            return replace(
+                diagnosis,
+                features=about_features(first),
+                periods=tuple(_periods(plan, state)),
+                warnings=warnings,
+            )
 
         return with_classes_of_all(run, [reference, target], options)
+
+
+def _periods(plan: EstimationPlan, state: State) -> Iterator[ColumnPeriod]:
+    """How far the columns are from the reference in each chunk, along time."""
+    keys = sorted(key for key in state if key[0] == "every")
+    for key in keys if plan.drift is not None and plan.every is not None else ():
+        assert plan.drift is not None
+        assert plan.every is not None
+        latest = state[WHOLE].get("latest") if key == keys[-1] else None
+        rows = int(state[key]["truth"]["rows"])
+        place = plan.every.place(key[1], rows, latest)
+        changes = plan.drift.finish(state[key]["columns"])
+        yield ColumnPeriod(
+            name=str(place["name"]),
+            start=place["start"],
+            end=place["end"],
+            rows=rows,
+            distances={change.name: change.distance for change in changes},
+            moved=tuple(change.name for change in changes if change.moved),
+        )

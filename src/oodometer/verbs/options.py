@@ -1202,6 +1202,13 @@ class HistoryOptions(Options):
 class DiagnoseOptions(Pair, Where, Clock, Reading, Features, Running):
     """What `diagnose` is asked."""
 
+    every: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="LENGTH",
+        help="Follow the columns along time: month (day, week, ...), 7d, 1000rows. Needs --features.",
+        doc="Chunks of the target in which the columns of ``features`` are followed, as ``every`` of `estimate`.",
+    )
     seed: int = option(
         default=0,
         group=_RUN,

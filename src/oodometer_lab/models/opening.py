@@ -68,7 +68,7 @@ def open_classifier(
 
         return OnnxClassifier(str(path), gives=_checked(gives), classes=classes)
     if not path.exists() and _REFERENCE.fullmatch(name) and not name.startswith("hub:"):
-        return _of_object(_imported(name), name, gives, classes, device)
+        return _of_object(imported(name), name, gives, classes, device)
     if described(path) is not None:
         loaded = load_model(path)
         if hasattr(loaded, "device"):
@@ -112,7 +112,11 @@ def _of_transformers(name: str, max_length: int | None, device: str | None) -> C
     raise InputError("a classifier of texts or images", got=got, remedy=remedy, file=name)
 
 
-def _imported(name: str) -> Any:
+def imported(name: str) -> Any:
+    """What ``package.module:name`` names, of a module that can be imported here or lies in the folder of the command.
+
+    Raises `InputError` where there is no such module or name, or importing it fails.
+    """
     module, _, attribute = name.partition(":")
     folder = os.getcwd()
     added = folder not in sys.path

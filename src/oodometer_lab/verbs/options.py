@@ -670,3 +670,29 @@ class ReproduceOptions(Options):
         check=check_of("report", "Report"),
         help="Called with what is being done and the share of the work that is behind.",
     )
+
+
+class BenchmarkOptions(Watched, Typed):
+    """What `benchmark` is asked."""
+
+    estimators: Any = argument(
+        kw_only=False,
+        many=True,
+        metavar="ESTIMATOR",
+        help="module:Name of a class that derives from Estimator, or of a function of reference, target and level; the "
+        "module lies in this folder or is installed. Or the name of an estimator of a plugin. Several may be given.",
+        doc="A class that derives from `oodometer.estimators.Estimator`, a function ``(reference, target, level) -> "
+        "(value, lower, upper)``, ``module:name`` of one, the name of a registered one, or a list of these.",
+    )
+    kinds: Sequence[str] = option(
+        default=(),
+        flag="--kind",
+        help="Only this kind of shift: time, place, people or none; may be repeated.",
+        doc='Kinds of shift: "time", "place", "people" or "none"; by default all.',
+    )
+    run_folder: str | Path | None = option(
+        default=None,
+        path="folder",
+        metavar="FOLDER",
+        help="Keep finished cases here: a run that was stopped goes on, as long as the estimator's file is the same.",
+    )

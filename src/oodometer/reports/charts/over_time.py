@@ -10,7 +10,7 @@ from typing import Any
 from ...plain import inside
 from ..numbers import best, fall_text, finite, number, percent, percent_range
 from .base import Figure, Line, Plot, Result, Rows, axis, caption, ends, shares
-from .looks import ACCENT, BAND, DOT, QUIET, REFERENCE, SURFACE, TRUTH, Spec
+from .looks import ACCENT, BAND, DOT, HALO, QUIET, REFERENCE, SURFACE, TRUTH, Spec
 
 MOST = 400  # chunks, parts or runs in a chart; the newest stay
 MOST_CHANGES = 12  # small charts of a job
@@ -397,3 +397,64 @@ def changes(job: Result, index: int) -> list[Figure]:
             )
         )
     return out
+
+
+# ------------------------------------------------------------------------------------------ columns of a diagnosis
+
+_COLUMNS = (ACCENT, REFERENCE, TRUTH, QUIET)
+
+
+def columns(result: Result) -> Figure | None:
+    """Distance of the user's columns from the reference along time, of those that moved farthest; full dots beyond
+    chance. None without chunks.
+    """
+    periods = (result.get("periods") or [])[-MOST:]
+    names = list(periods[0]["distances"]) if periods else []
+    farthest = {name: max(period["distances"][name] for period in periods) for name in names}
+    chosen = sorted(names, key=lambda name: -farthest[name])[: len(_COLUMNS)]
+    if len(periods) < 2 or not chosen:
+        return None
+    spans, dated = _spans(periods)
+    lines = {name: _distances(name, periods, spans) for name in chosen}
+    first = lines[chosen[0]]
+    top = max(farthest[name] for name in chosen)
+    plot = Plot(
+        _time_axis(first, 7) if dated else _places_axis(first),
+        axis([0, max(1.1 * top, 0.05)], title="distance", tickCount=5, format="~f"),
+    )
+    for name, color in reversed(list(zip(chosen, _COLUMNS, strict=False))):
+        plot.draw("line", lines[name], {"color": color, "strokeWidth": 2}, x="middle", y="value")
+        for moved, fill in ((False, SURFACE), (True, color)):
+            look = {**DOT, "fill": fill, "stroke": color, "size": 55, "strokeWidth": 2}
+            some = [row for row in lines[name] if row["moved"] is moved]
+            if some:  # a layer without a mark is an image without a name
+                plot.draw("point", some, look, x="middle", y="value", tooltip="tip")
+    ends_ = [
+        {"label": name, "y": lines[name][-1]["value"], "c": color}
+        for name, color in zip(chosen, _COLUMNS, strict=False)
+    ]
+    plot.names(ends_, _HEIGHT, look={"fontSize": 12, "limit": 150, **HALO})
+    count = sum(chosen[0] in period["moved"] for period in periods)
+    title = f"{chosen[0]} moved farthest: beyond chance in {count} of {len(periods)} chunks"
+    text = caption("columns", "read")
+    if len(chosen) < len(names):
+        text += " " + caption("columns", "most", some=len(chosen), many=len(names))
+    return plot.figure("columns", title, text, height=_HEIGHT)
+
+
+def _distances(
+    name: str, periods: Sequence[Result], spans: Sequence[tuple[float, float]]
+) -> list[Spec]:
+    """A row a chunk: where it stands, the distance of a column, and whether it moved."""
+    rows = []
+    for period, (start, end) in zip(periods, spans, strict=True):
+        value, moved = period["distances"][name], name in period["moved"]
+        tip = {
+            "": f"{period['name']}, {name}",
+            "distance": number(value),
+            "moved": "beyond chance" if moved else "no more than chance",
+            "rows": number(period["rows"]),
+        }
+        row = {"start": start, "end": end, "middle": (start + end) / 2, "value": value}
+        rows.append({**row, "moved": moved, "tip": tip})
+    return rows
