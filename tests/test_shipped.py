@@ -119,6 +119,8 @@ def test_what_the_container_copies_installs_and_answers(tmp_path: Path) -> None:
         OODOMETER_PURE="1",
     )
     assert done.returncode == 0, done.stderr
+    shipped = (library / "oodometer_lab/benchmarks/tables").iterdir()
+    assert {"answers.json", "SOURCES.md"} < {path.name for path in shipped}
     entry = json.loads(next(re.finditer(r"^ENTRYPOINT (.+)$", DOCKER, re.MULTILINE))[1])
     script = str(library / "bin" / entry[0])
     words = [
