@@ -80,6 +80,8 @@ def test_a_majority_needs_answers_and_enough_of_them() -> None:
         compare([A, B], metrics=["maj@3"])
     with pytest.raises(InputError, match="needs 5 answers to every question; one has 4"):
         compare([A, B], metrics=["pass^5"])
+    with pytest.raises(UsageError, match="leave one of them out"):
+        compare([A, B], metrics=["pass^2"], judge=["j"], labels="human")
     with pytest.raises(UsageError, match=r"expected pass@4, pass\^4 or maj@4"):
         compare([A, B], metrics=["f1"])
     given = [

@@ -177,7 +177,7 @@ def gate_of_drop(domain: Domain, gap: Plain, options: CompareJob) -> Gate | None
         raise UsageError(
             f"--anytime needs the same rows in both files: {domain.why}; give both a column id, or leave it out"
         )
-    if options.scale is None and not domain.rows.binary:
+    if options.scale is None and not domain.rows.binary and domain.subject == "mean_score":
         raise UsageError(
             "--anytime needs the scale of the scores, which later rows may widen; name it: --scale LOW,HIGH"
         )

@@ -27,7 +27,10 @@ class CompareJob(CompareOptions):
         check_weights("p and q", self.didma_weights)
         check_weights("u and v", self.nidma_weights)
         self.computation_scores()
-        self.curves()
+        if self.curves() and self.judge:
+            raise UsageError(
+                "--metric compares who is right by question, --judge corrects verdicts: leave one of them out"
+            )
 
     def curves(self) -> list[tuple[str, int]]:
         """The curves of k answers to a question that are compared, each with its k; `UsageError` for other metrics."""

@@ -937,6 +937,7 @@ class CompareOptions(
         default=(),
         group=_WHAT,
         flag="--name",
+        rare=True,
         help="Name of a model; once for each, by default the file's.",
     )
     metrics: Sequence[str] = option(
