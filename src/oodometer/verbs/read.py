@@ -71,8 +71,9 @@ def read_log(options: ReadOptions) -> Reading:
             r"\.(jsonl?|eval|parquet|csv)(\.gz)?$", "", os.path.basename(os.path.abspath(paths[0]))
         )
         content.file = f"{plain_name(name)}.parquet"
-        command = _writing_command(paths, options, content.file)
-        content.questions.append(Question("Write it for the others", command))
+        if not content.of_models:  # each of which becomes a file
+            command = _writing_command(paths, options, content.file)
+            content.questions.append(Question("Write it for the others", command))
     return _result(content, None if out is None else str(out), tuple(files))
 
 
