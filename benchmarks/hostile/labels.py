@@ -325,8 +325,8 @@ _marked("a threshold of another scale", "`--metric 'judge>=0.5'` of marks from 1
     "--metric", "judge>=0.5")  # fmt: skip
 
 
-@trial(LOGS, "a log that is taken for predictions", "`samples_t.jsonl`", REFUSED,
-    ("the log of an evaluation", "`oodometer read"), ("evaluate", "estimate", "compare"))  # fmt: skip
+@trial(LOGS, "a log that is taken as it is", "`samples_t.jsonl`", DONE,
+    (), ("evaluate", "estimate", "compare"))  # fmt: skip
 def _(kit: Kit, form: str) -> Call:
     log = str(kit.path("samples_t.jsonl", _log([_choices([-1.0, -2.0], acc=1.0)])))
     return Call([form, *[log] * (1 if form == "evaluate" else 2)])
