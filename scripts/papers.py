@@ -29,21 +29,34 @@ _LEAD = f"""\
 Do the findings of a paper hold when somebody else runs it? Five papers were run again, each [by one
 command](guides/reproduce.md). Most of these runs are small: small models on two cores, in about two hours at most. So a
 number here need not be the paper's number beside it. What can be compared is what the paper says of its numbers: which
-method is better, what rises, what stays. Each such claim was tested. Some claims are not the paper's but ours, and say
-so.
+method is better, what rises, what stays. Each such claim was tested by the rule below, which was written before it was
+applied to the numbers, and stands in one place for all five. Some claims are not the paper's but ours, and say so.
 
-- **holds**, **does not hold**: the p-value of the test is at most {LEVEL}, corrected for the number of things that the
-  claim speaks of. A star: the verdict also stands when corrected for all claims of that paper (Holm).
-- **undecided**: neither, which says nothing against the claim. *Visible* is the smallest effect that the test would
-  find with power {POWER} at the errors of this run, in each thing that the claim needs; a run of this size is likely to
-  miss a smaller one. To refute a claim about all of several things one of them is enough, so that less may do. A dash:
-  no test, or a test whose visible effect is not known.
-- **smaller than in the paper**: said of an undecided claim where the same test refutes an effect as large as the
-  paper's (p at most {LEVEL}, corrected in the same way). Errors of scoring functions and of estimates are compared as
-  ratios, as smaller models err on another scale; shares and ranks as differences. Where nothing is said, the paper has
-  no number, the question is not about a size, or an effect as large as the paper's may be there.
-- *p* is that of the verdict; of an undecided claim the smaller one of both, *for* it and *against* it. A letter names
-  the test, below the table. "7 of 13": of 13 things that were looked at the claim must be true of 7."""
+## The rule
+
+- **The quantity is that of the paper's sentence.** A sentence about several things together is about their *mean*, each
+  thing with the same weight. One that counts ("most", "9 of 10") is about a *count*: of enough of them it is true,
+  corrected for how many were looked at (partial conjunction, Benjamini and Heller, 2008). That something *occurs* is
+  about any one of them, a place or a line ("first", "at every step") about *all*. Beside the quantity stands on how
+  many of the things the effect had the claim's sign: "seen on 4 of 5".
+- **Two-sided.** *p* is twice the smaller tail; a verdict takes p of at most {LEVEL}: **holds** or **does not hold**, as
+  the side says, else **undecided**. So a claim without any effect gets a verdict in at most one run of twenty. A star:
+  the verdict also stands when corrected for all claims of that paper (Holm).
+- **Units are what would be drawn anew**: trainings, tasks, suites of models. Rows, images and conversations add their
+  error. Alone they decide only what is said of given models, such as that two measures rank them differently. Data sets
+  of one task share their trainings: they are one unit. Draws from one sample are none.
+- **Few units: t, never z.** The t test has the degrees of freedom of the units. Where a claim counts things of three
+  trainings each, the variances between trainings are pooled over the things. Tasks are no repeats of each other, so
+  that a mean over tasks is tested by sign flips, which are exact; of fewer than six tasks they decide nothing.
+- **Smaller than in the paper**: said of an undecided claim where the same test of the same quantity refutes, at the
+  same level, an effect as large as the paper's. Errors of scoring functions and of estimates are compared as ratios, as
+  smaller models err on another scale; shares and ranks as differences. Where nothing is said, the paper has no number,
+  the question is not about a size, or an effect as large as the paper's may be there.
+- **Not comparable**: what stands here in the place of the paper's models, data or measurements cannot bear on its
+  sentence, whatever the numbers are. The reason stands in the table; there is no test, and no verdict.
+- *Visible*, of an undecided claim: the smallest effect that the test would find with power {POWER} at the errors of
+  this run (of a count: in each thing that it needs). A run of this size is likely to miss a smaller one. A dash: there is
+  no test, or one whose visible effect is not known."""
 _HEADS = "claim | the paper | here | verdict | p | visible"
 
 
