@@ -3,7 +3,8 @@
     python scripts/papers.py
 
 All numbers are those of the committed ``results/*.json`` of the recipes; the papers' own, and the words about a paper,
-stand in ``page.toml`` of its recipe (``paper_page``, ``paper_says``).
+stand in ``page.toml`` of its recipe: ``paper_page``, its sentences (``paper_sentences``) and numbers (``paper_says``), and
+what the verdicts were before the rule (``verdicts_before``).
 """
 
 from __future__ import annotations
@@ -18,8 +19,17 @@ from typing import Any
 from oodometer.citations import bibtex
 from oodometer.store import write_atomic
 from oodometer_lab.recipes import RECIPES, Recipe, find_recipe
-from oodometer_lab.recipes.kit.claims import LEVEL, POWER, is_smaller, visible_words
-from oodometer_lab.recipes.kit.tables import section
+from oodometer_lab.recipes.kit.claims import (
+    LEVEL,
+    POWER,
+    effect_words,
+    is_firm,
+    is_smaller,
+    quantity_words,
+    said_words,
+    with_unit,
+)
+from oodometer_lab.recipes.kit.tables import Page, section
 
 PAGE = Path(__file__).parents[1] / "docs/papers.md"
 LONGEST = 200  # letters of what was seen; the README of the recipe has all of it
@@ -55,9 +65,16 @@ applied to the numbers, and stands in one place for all five. Some claims are no
 - **Not comparable**: what stands here in the place of the paper's models, data or measurements cannot bear on its
   sentence, whatever the numbers are. The reason stands in the table; there is no test, and no verdict.
 - *Visible*, of an undecided claim: the smallest effect that the test would find with power {POWER} at the errors of
-  this run (of a count: in each thing that it needs). A run of this size is likely to miss a smaller one. A dash: there is
-  no test, or one whose visible effect is not known."""
-_HEADS = "claim | the paper | here | verdict | p | visible"
+  this run (of a count: in each thing that it needs). A run of this size is likely to miss a smaller one. A dash: there
+  is no test, or one whose visible effect is not known."""
+_HEADS = (
+    "claim | the paper's sentence | quantity; drawn anew | the paper | here | verdict | p | visible"
+)
+_CHANGED = """\
+## Before the rule
+
+Each claim was once tested on all of its things, one-sided, over rows, draws or sets where these were many. These verdicts
+are others by the rule; where several claims are one sentence of the paper, they are one claim now."""
 
 
 def says(numbers: Mapping[str, str], name: str) -> str:
@@ -78,73 +95,70 @@ def shortened(text: str) -> str:
     return f"{text[: next((cut for cut in cuts if cut > 0), LONGEST)]} ..."
 
 
-def is_firm(claim: Mapping[str, Any]) -> bool:
-    """Whether a verdict stands among all claims of its paper."""
-    return claim["verdict"] != "undecided" and float(claim["p_all"]) <= LEVEL
-
-
 def p_words(p: float) -> str:
     """A p-value, to three places."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def rows_of(
-    claims: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]
+    claims: Sequence[Mapping[str, Any]], words: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[list[str]], str]:
     """The table of some claims, and the names of their tests."""
-    tests = list(dict.fromkeys(claim["test"] for claim in claims if claim["test"]))
-    rows = []
+    tests, rows = list(dict.fromkeys(claim["test"] for claim in claims if claim["test"])), []
     for claim in claims:
-        verdict, p = f"**{claim['verdict']}**" + (r"\*" if is_firm(claim) else ""), "-"
-        if claim["test"]:
-            side = {"holds": "for", "does not hold": "against"}.get(claim["verdict"])
-            side = side or min(("for", "against"), key=lambda side: float(claim[f"p_{side}"]))
-            p = p_words(claim[f"p_{side}"]) + (
-                f" {side}" if claim["verdict"] == "undecided" else ""
-            )
-            needed = f", {claim['needed']} of {claim['looks']}" if claim["looks"] > 1 else ""
-            p += f" ({chr(ord('a') + tests.index(claim['test']))}{needed})"
-        verdict += (
-            f", but smaller than in the paper (p {p_words(claim['p_smaller'])})"
-            if is_smaller(claim)
-            else ""
+        verdict, _, more = said_words(claim).partition(",")
+        star = r"\*" if is_firm(claim) else ""
+        verdict, _, reason = verdict.partition(": ")
+        said = f"**{verdict}**{star}" + (f": {reason}" if reason else "")
+        said += f",{more} (p {p_words(claim['p_smaller'])})" if more and not reason else ""
+        p = (
+            f"{p_words(claim['p'])} ({chr(ord('a') + tests.index(claim['test']))})"
+            if claim["test"]
+            else "-"
         )
-        cells = [
-            claim["claim"],
-            says(numbers, claim["name"]),
-            shortened(claim["evidence"]),
-            verdict,
-        ]
-        rows.append([*cells, p, visible_words(claim)])
+        sentence = says(words["paper_sentences"], claim["name"])
+        rows.append(
+            [
+                claim["claim"],
+                sentence if sentence.startswith(("none", "ours")) else f'"{sentence}"',
+                quantity_words(claim),
+                says(words["paper_says"], claim["name"]),
+                f"{effect_words(claim)}. {shortened(claim['evidence'])}",
+                said,
+                p,
+                with_unit(claim, "visible"),
+            ]
+        )
     named = "; ".join(f"({chr(ord('a') + i)}) {test}" for i, test in enumerate(tests))
     return rows, f"Tests: {named}."
 
 
-def counts(claims: Sequence[Mapping[str, Any]]) -> tuple[list[int], int, int]:
-    """How many claims hold, do not, are undecided, and of these smaller than in the paper; how many verdicts are firm;
-    how many claims have no test.
-    """
+def counts(claims: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many claims have each verdict, are smaller than in the paper, firm, and without a test though comparable."""
     verdicts = [claim["verdict"] for claim in claims]
-    by_verdict = [verdicts.count(word) for word in ("holds", "does not hold", "undecided")]
-    return (
-        [*by_verdict, sum(map(is_smaller, claims))],
-        sum(map(is_firm, claims)),
-        sum(not c["test"] for c in claims),
-    )
+    words = ("holds", "does not hold", "undecided", "not comparable")
+    untested = sum(c["test"] is None and c["verdict"] == "undecided" for c in claims)
+    return {
+        **{word: verdicts.count(word) for word in words},
+        "smaller": sum(map(is_smaller, claims)),
+        "firm": sum(map(is_firm, claims)),
+        "untested": untested,
+    }
 
 
-def results_of(recipe: Recipe) -> dict[str, list[dict[str, Any]]]:
-    """The claims of a recipe by scale, the usual scale first; a first look (``tiny``) is no evidence."""
+def results_of(recipe: Recipe) -> dict[str, dict[str, Any]]:
+    """The results of a recipe by scale, the usual scale first; a first look (``tiny``) is no evidence."""
     files = {
         scale: recipe.home / "results" / f"{scale}.json"
         for scale in recipe.scales
         if scale != "tiny"
     }
-    return {
-        s: json.loads(f.read_text(encoding="utf-8"))["claims"]
-        for s, f in files.items()
-        if f.is_file()
-    }
+    return {s: json.loads(f.read_text(encoding="utf-8")) for s, f in files.items() if f.is_file()}
+
+
+def words_of(recipe: Recipe) -> dict[str, Any]:
+    """What ``page.toml`` of a recipe says."""
+    return tomllib.loads((recipe.home / "page.toml").read_text(encoding="utf-8"))
 
 
 def cited(recipe: Recipe) -> tuple[str, str]:
@@ -160,13 +174,13 @@ def cited(recipe: Recipe) -> tuple[str, str]:
 
 def part(recipe: Recipe) -> Iterator[str]:
     """What is said of a paper: its head, and a table for each scale."""
-    words = tomllib.loads((recipe.home / "page.toml").read_text(encoding="utf-8"))
+    words = words_of(recipe)
     title, authors = cited(recipe)
     yield f"## {recipe.name.replace('-', ' ').capitalize()}"
     yield f"{authors}, *{title}*. {words['paper_page']['asks']}"
     readme = f"src/oodometer_lab/recipes/{recipe.home.name}/README.md"
-    for scale, claims in results_of(recipe).items():
-        by_verdict, firm, untested = counts(claims)
+    for scale, result in results_of(recipe).items():
+        claims = result["claims"]
         if scale == recipe.scales[0]:
             yield f"```console\n$ oodometer reproduce {recipe.name} --scale {scale}\n```"
             yield "\n".join(
@@ -176,17 +190,38 @@ def part(recipe: Recipe) -> Iterator[str]:
                 ]
             )
         else:
-            yield f"**The same at the scale `{scale}`** (`results/{scale}.json`), as far as it was run."
-        decided = f"**{sum(by_verdict[:2])} of {len(claims)} claims are decided**, {firm} of them with a star"
-        decided += (
-            f"; of the others {by_verdict[3]} are smaller than in the paper"
-            if by_verdict[3]
-            else ""
-        )
-        decided += f"; without a test: {untested}" if untested else ""
-        rows, tests = rows_of(claims, words["paper_says"])
-        yield section(f"{decided}.", _HEADS, rows, tests)
+            older = ""
+            if result["form"] != recipe.form:
+                older = Page({}).fill(words["page"]["older"], {**result, "today": recipe.form})
+            yield f"**The same at the scale `{scale}`** (`results/{scale}.json`), as far as it was run.{older}"
+        rows, tests = rows_of(claims, words)
+        yield section(f"{decided(claims)}.", _HEADS, rows, tests)
     yield f"Tables, what was changed and why: `{readme}`."
+
+
+def decided(claims: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims are decided, in words."""
+    number = counts(claims)
+    text = f"**{number['holds'] + number['does not hold']} of {len(claims)} claims are decided**, "
+    text += f"{number['firm']} of them with a star"
+    if number["smaller"]:
+        text += f"; of the others {number['smaller']} are smaller than in the paper"
+    if number["not comparable"]:
+        text += f"; not comparable: {number['not comparable']}"
+    return text + (f"; without a test: {number['untested']}" if number["untested"] else "")
+
+
+def changed() -> Iterator[list[str]]:
+    """Verdicts that were others before the rule."""
+    for recipe in map(find_recipe, RECIPES):
+        before = words_of(recipe)["verdicts_before"]
+        for scale, result in results_of(recipe).items():
+            name = f"`{recipe.name}`" + (f", `{scale}`" if scale != recipe.scales[0] else "")
+            for claim in result["claims"]:
+                old = before[scale].get(claim["name"], "not asked")
+                new = claim["verdict"] + ", smaller" * is_smaller(claim)
+                if old != new:
+                    yield [name, claim["claim"], old, new]
 
 
 def page() -> str:
@@ -194,14 +229,15 @@ def page() -> str:
     parts: list[str] = []
     rows: list[list[str]] = []
     for recipe in map(find_recipe, RECIPES):
-        for scale, claims in results_of(recipe).items():
-            by_verdict, firm, untested = counts(claims)
+        for scale, result in results_of(recipe).items():
+            claims = result["claims"]
             name = f"`{recipe.name}`" + (f", `{scale}`" if scale != recipe.scales[0] else "")
-            rows.append([name, *map(str, (len(claims), *by_verdict, firm, untested))])
+            rows.append([name, *map(str, (len(claims), *counts(claims).values()))])
         parts += part(recipe)
-    heads = "paper | claims | hold | do not hold | undecided | of these smaller than in the paper"
-    heads += " | verdicts with a star | without a test"
-    return "\n\n".join([_LEAD, section("", heads, rows), *parts]) + "\n"
+    heads = "paper | claims | hold | do not hold | undecided | not comparable"
+    heads += " | undecided, smaller than in the paper | verdicts with a star | without a test"
+    old = section(_CHANGED, "paper | claim | before | by the rule", changed())
+    return "\n\n".join([_LEAD, section("", heads, rows), *parts, old]) + "\n"
 
 
 if __name__ == "__main__":
