@@ -3,8 +3,8 @@
     python scripts/papers.py
 
 All numbers are those of the committed ``results/*.json`` of the recipes; the papers' own, and the words about a paper,
-stand in ``page.toml`` of its recipe: ``paper_page``, its sentences (``paper_sentences``) and numbers (``paper_says``), and
-what the verdicts were before the rule (``verdicts_before``).
+stand in ``page.toml`` of its recipe: ``paper_page``, its sentences (``paper_sentences``) and numbers (``paper_says``),
+and what the verdicts were before the rule (``verdicts_before``).
 """
 
 from __future__ import annotations
@@ -19,16 +19,7 @@ from typing import Any
 from oodometer.citations import bibtex
 from oodometer.store import write_atomic
 from oodometer_lab.recipes import RECIPES, Recipe, find_recipe
-from oodometer_lab.recipes.kit.claims import (
-    LEVEL,
-    POWER,
-    effect_words,
-    is_firm,
-    is_smaller,
-    quantity_words,
-    said_words,
-    with_unit,
-)
+from oodometer_lab.recipes.kit.claims import LEVEL, POWER, p_words
 from oodometer_lab.recipes.kit.tables import Page, section
 
 PAGE = Path(__file__).parents[1] / "docs/papers.md"
@@ -63,7 +54,7 @@ applied to the numbers, and stands in one place for all five. Some claims are no
   smaller models err on another scale; shares and ranks as differences. Where nothing is said, the paper has no number,
   the question is not about a size, or an effect as large as the paper's may be there.
 - **Not comparable**: what stands here in the place of the paper's models, data or measurements cannot bear on its
-  sentence, whatever the numbers are. The reason stands in the table; there is no test, and no verdict.
+  sentence, whatever the numbers are. The reason stands under "here"; there is no test.
 - *Visible*, of an undecided claim: the smallest effect that the test would find with power {POWER} at the errors of
   this run (of a count: in each thing that it needs). A run of this size is likely to miss a smaller one. A dash: there
   is no test, or one whose visible effect is not known."""
@@ -73,8 +64,8 @@ _HEADS = (
 _CHANGED = """\
 ## Before the rule
 
-Each claim was once tested on all of its things, one-sided, over rows, draws or sets where these were many. These verdicts
-are others by the rule; where several claims are one sentence of the paper, they are one claim now."""
+Each claim was once tested on all of its things, one-sided, over rows, draws or sets where these were many. These
+verdicts are others by the rule; where several claims are one sentence of the paper, they are one claim now."""
 
 
 def says(numbers: Mapping[str, str], name: str) -> str:
@@ -95,9 +86,46 @@ def shortened(text: str) -> str:
     return f"{text[: next((cut for cut in cuts if cut > 0), LONGEST)]} ..."
 
 
-def p_words(p: float) -> str:
-    """A p-value, to three places."""
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+def is_smaller(claim: Mapping[str, Any]) -> bool:
+    """Whether an undecided claim's effect was shown to be smaller than the paper's."""
+    return bool(claim.get("p_smaller", 1.0) <= LEVEL)
+
+
+def is_firm(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim is decided, also among all claims of its paper."""
+    return claim["verdict"] in ("holds", "does not hold") and float(claim["p_all"]) <= LEVEL
+
+
+def with_unit(claim: Mapping[str, Any], key: str) -> str:
+    """A number of a claim with its unit; a dash where there is none."""
+    return "-" if claim.get(key) is None else f"{claim[key]:g} {claim['unit']}".rstrip()
+
+
+def quantity_words(claim: Mapping[str, Any]) -> str:
+    """What a claim is about, and what would be drawn anew."""
+    count, needed, quantity = claim["seen"][1], claim["needed"], claim["quantity"]
+    if quantity == "mean":
+        words = f"mean over {count}" if count > 1 else "difference"
+    else:
+        words = f"{quantity if quantity in ('any', 'all') else needed} of {count}"
+    return f"{words}; {claim['drawn']}"
+
+
+def effect_words(claim: Mapping[str, Any]) -> str:
+    """The mean of a claim with its unit, and on how many of its things the effect has the claim's sign."""
+    positive, count = claim["seen"]
+    words = [with_unit(claim, "effect")] if claim["effect"] is not None else []
+    if count > 1:
+        words.append(f"seen on {positive} of {count}")
+    return "; ".join(words)
+
+
+def verdict_words(claim: Mapping[str, Any]) -> str:
+    """The verdict of a claim, its star, and whether its effect is smaller than the paper's."""
+    words = f"**{claim['verdict']}**" + r"\*" * is_firm(claim)
+    if is_smaller(claim):
+        words += f", but smaller than in the paper (p {p_words(claim['p_smaller'])})"
+    return words
 
 
 def rows_of(
@@ -106,11 +134,6 @@ def rows_of(
     """The table of some claims, and the names of their tests."""
     tests, rows = list(dict.fromkeys(claim["test"] for claim in claims if claim["test"])), []
     for claim in claims:
-        verdict, _, more = said_words(claim).partition(",")
-        star = r"\*" if is_firm(claim) else ""
-        verdict, _, reason = verdict.partition(": ")
-        said = f"**{verdict}**{star}" + (f": {reason}" if reason else "")
-        said += f",{more} (p {p_words(claim['p_smaller'])})" if more and not reason else ""
         p = (
             f"{p_words(claim['p'])} ({chr(ord('a') + tests.index(claim['test']))})"
             if claim["test"]
@@ -123,8 +146,8 @@ def rows_of(
                 sentence if sentence.startswith(("none", "ours")) else f'"{sentence}"',
                 quantity_words(claim),
                 says(words["paper_says"], claim["name"]),
-                f"{effect_words(claim)}. {shortened(claim['evidence'])}",
-                said,
+                ". ".join(filter(None, (effect_words(claim), shortened(claim["evidence"])))),
+                verdict_words(claim),
                 p,
                 with_unit(claim, "visible"),
             ]

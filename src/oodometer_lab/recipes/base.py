@@ -196,25 +196,32 @@ class Recipe(ABC):
 
 def judged(claims: Sequence[Any]) -> list[dict[str, Any]]:
     """Claims ready for JSON, with verdicts and two-sided p-values; ``p_all`` is corrected for the number of claims
-    (Holm); ``effect``, in ``unit``, is the mean over the things and ``seen`` on how many of them the claim is seen;
+    (Holm); ``effect``, in ``unit``, is the mean over the things and ``seen`` on how many of how many the claim is seen;
     ``visible`` the smallest effect that a test without a verdict would see with power 0.8, and ``p_smaller`` the
-    p-value of an effect as large as the paper's, where that can be tested.
+    p-value of an effect as large as the paper's, where that is tested and the effect is below it.
     """
-    tested = [claim for claim in claims if claim.test]
-    corrected = holm([claim.look.p for claim in tested])
-    over_all, rows = dict(zip((claim.name for claim in tested), corrected, strict=True)), []
+    tested = (claim.row for claim in claims if claim.row.is_tested)
+    corrected, judgements = iter(holm([row.look.p for row in tested])), []
     for claim in claims:
-        row: dict[str, Any] = {"name": claim.name, "claim": claim.claim, "verdict": claim.verdict}
-        row |= {"evidence": claim.evidence, "quantity": claim.quantity, "drawn": claim.drawn}
-        row |= {"effect": claim.effect, "unit": claim.unit, "needed": claim.needed}
-        row |= {"seen": [sum(bool(effect > 0) for effect in claim.effects), len(claim.effects)]}
-        row |= {"test": claim.test or None}
-        if claim.reason:
-            row["reason"] = claim.reason
-        if claim.test:
-            row |= {"p": round(claim.look.p, 6), "p_all": round(over_all[claim.name], 6)}
+        row, size = claim.row, claim.row.size
+        judgement = {
+            "name": row.name,
+            "claim": claim.claim,
+            "verdict": claim.verdict,
+            "evidence": claim.evidence,
+            "quantity": row.quantity,
+            "needed": row.needed,
+            "seen": [sum(bool(effect > 0) for effect in row.effects), len(row.effects)],
+            "drawn": row.drawn,
+            "effect": claim.effect,
+            "unit": claim.unit,
+            "test": row.test if row.is_tested else None,
+        }
+        if row.is_tested:
+            judgement |= {"p": round(row.look.p, 6), "p_all": round(next(corrected), 6)}
             if claim.verdict == "undecided":
-                row["visible"] = claim.visible
-                row |= {} if claim.p_smaller is None else {"p_smaller": round(claim.p_smaller, 6)}
-        rows.append(row)
-    return rows
+                judgement["visible"] = claim.visible
+                if size and size.refutes < size.supports:
+                    judgement["p_smaller"] = round(size.p, 6)
+        judgements.append(judgement)
+    return judgements

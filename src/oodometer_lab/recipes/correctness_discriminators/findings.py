@@ -243,19 +243,12 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
 
 def _single_close(sets: Sets) -> Row:
     """Is one judge's share near the truth?"""
-    errors = [(study["title"], study["by_method"]["single"]["error"]) for study in sets]
-    far = [
-        f"{title} {_points(error['value'])}" for title, error in errors if error["value"] > CLOSE
-    ]
-    cells = [error for _, error in errors]
-    looks = [look.denied for look in _looks(sets, cells, CLOSE)]
-    fields = {
-        "near": len(sets) - len(far),
-        "of": len(sets),
-        "far": f"; farther: {'; '.join(far)}" if far else "",
-    }
-    room = [CLOSE - error["value"] for error in cells]
-    return Row("single_close", POOLED, "trainings", looks, room, fields, "most")
+    errors = [study["by_method"]["single"]["error"] for study in sets]
+    looks = [look.denied for look in _looks(sets, errors, CLOSE)]
+    room = [CLOSE - error["value"] for error in errors]
+    pairs = zip(sets, errors, strict=True)
+    seen = "; ".join(f"{study['title']} {_points(error['value'])}" for study, error in pairs)
+    return Row("single_close", POOLED, "trainings", looks, room, {"seen": seen}, "most")
 
 
 def _recalls_near_all(sets: Sets) -> Row:
@@ -274,23 +267,19 @@ def _recalls_near_all(sets: Sets) -> Row:
 def _mean_beats(method: str, away: Sets) -> Row:
     """Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?"""
     compared = [study for study in away if method in study["by_method"]]
-    methods = [study["by_method"] for study in compared]
-    errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in methods]
-    ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
-    fields = {
-        "baseline": BASELINES[method],
-        "nearer": sum(a < b for a, b in errors),
-        "of": len(compared),
-        "ours": ours,
-        "theirs": theirs,
-    }
+    ours, theirs = (
+        [study["by_method"][name]["error"]["value"] for study in compared]
+        for name in ("mean", method)
+    )
+    fields = {"baseline": BASELINES[method]}
+    fields |= {"ours": sum(ours) / max(1, len(ours)), "theirs": sum(theirs) / max(1, len(theirs))}
     paper = [
         row["ae"]
         for name, row in PAGE.paper["tables_2_to_4"].items()
         if PAGE.paper["table_1"][name]["domain"] == "out"
     ]
     share = sum(row["mean"] for row in paper) / sum(row[method.replace("-", "_")] for row in paper)
-    leads, beyond = ([s * b - a for a, b in errors] for s in (1.0, share))
+    leads, beyond = ((s * np.array(theirs) - ours).tolist() for s in (1.0, share))
     return _over_tasks(f"mean_beats_{method}", compared, leads, fields, "mean_beats", beyond)
 
 
@@ -336,30 +325,22 @@ def _accepted_are_purer(sets: Sets) -> Iterator[Row]:
             leads.append(precision["value"] - gold)
             seen.append(f"{study['title']} {_points(precision['value'])} of {_points(gold)}")
     if purer:
-        better = sum(lead > 0 for lead in leads)
-        fields = {"better": better, "of": len(purer), "seen": "; ".join(seen)}
-        yield _over_tasks("accepted_are_purer", purer, leads, fields)
+        yield _over_tasks("accepted_are_purer", purer, leads, {"seen": "; ".join(seen)})
 
 
 def _worth(looks: Sets, at: str, words: str) -> Iterator[Row]:
     """Are the bounds worth more than those of ATC and a constant, and those of coins? Not asked in the paper."""
     for rival in ("constant", "coins"):
-        away, gains = (
-            [row for row in looks if not row["near"] and {rival, at} <= set(row["by"])],
-            dict[str, float](),
-        )
+        away = [row for row in looks if not row["near"] and {rival, at} <= set(row["by"])]
+        gains = dict[str, float]()
         for task in dict.fromkeys(row["task"] for row in away):
             task_rows = [row for row in away if row["task"] == task]
-            if (ours := Worth.of_rows(task_rows, at)) and (
-                theirs := Worth.of_rows(task_rows, rival)
-            ):
+            ours, theirs = (Worth.of_rows(task_rows, name) for name in (at, rival))
+            if ours and theirs:
                 gains[task] = theirs.score - ours.score
-        fields: dict[str, Any] = {
-            "procedure": words,
-            "rival": PAGE.words["page"][rival],
-            "level": LEVEL,
-        }
+        fields: dict[str, Any] = {"procedure": words, "level": LEVEL}
         fields |= {"ours": Worth.of_rows(away, at), "theirs": Worth.of_rows(away, rival)}
+        fields["rival"] = PAGE.words["page"][rival]
         fields["seen"] = "; ".join(f"{task} {100 * gain:+.1f}" for task, gain in gains.items())
         effects = list(gains.values())
         flips = [sign_flips(effects)] if len(gains) >= FEWEST else []
@@ -380,9 +361,9 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
         if room[-1] < 0:
             outside.append(f"{study['title']} by {_points(-room[-1])} points {side}")
     widths = sorted(study["width"]["value"] for study in sets)
-    fields = {"where": where, "inside": len(sets) - len(outside), "of": len(sets)}
+    fields = {"where": where}
     fields["widths"] = (
-        f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
+        f"{_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
     )
     fields["outside"] = f"; outside: {'; '.join(outside)}" if outside else ""
     by_chance = sum(
@@ -397,42 +378,21 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
 def _tight(sets: Sets) -> Row:
     """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
     studies = [study for study in sets if study["oracle_width"] is not None and study["inside"]]
-    widths = [(study["title"], study["width"]["value"], study["oracle_width"]) for study in studies]
+    leads = [study["oracle_width"] - study["width"]["value"] for study in studies]
     seen = "; ".join(
-        f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths
+        f"{study['title']} {_points(study['width']['value'])} against {_points(study['oracle_width'])}"
+        for study in studies
     )
-    leads = [theirs - ours for _, ours, theirs in widths]
-    fields = {"tighter": sum(lead > 0 for lead in leads), "of": len(studies)}
-    fields["seen"] = f": {seen}" if studies else ""
-    return _over_tasks("tighter_than_oracle", studies, leads, fields)
+    return _over_tasks("tighter_than_oracle", studies, leads, {"seen": seen})
 
 
 def _small_samples(sets: Sets) -> Row:
     """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
     sampled = [study for study in sets if len(study["subsets"]) > 1]
-
-    def counted(studies: Sets) -> tuple[int, int]:
-        small = [study["subsets"][0] for study in studies]
-        covered = sum(
-            round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small
-        )
-        return covered, sum(row["draws"] for row in small)
-
-    holding = [study for study in sampled if study["inside"]]
-    (covered, draws), (covered_holding, of) = counted(sampled), counted(holding)
-    rows = ", ".join(sorted({str(study["subsets"][0]["rows"]) for study in sampled}))
-    seen = "there is no set that samples can be drawn of"
-    if draws:
-        seen = f"{100 * covered / draws:.0f} % of the draws of {rows} rows have the truth inside, "
-        seen += f"over all {len(sampled)} sets"
-    if of:
-        seen += (
-            f"; over the {len(holding)} on which the bounds hold {100 * covered_holding / of:.0f} %"
-        )
-    seen += f"; asked are {100 * INSIDE:.0f} %"
-    shares = [counted([study]) for study in sampled]
-    leads = [inside / drawn - INSIDE for inside, drawn in shares]
-    return _over_tasks("small_samples", sampled, leads, {"seen": seen})
+    smallest = [study["subsets"][0] for study in sampled]
+    leads = [row["bounds"][0]["reliability"]["value"] - INSIDE for row in smallest]
+    fields = {"rows": ", ".join(sorted({str(row["rows"]) for row in smallest})), "asked": INSIDE}
+    return _over_tasks("small_samples", sampled, leads, fields)
 
 
 def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
@@ -448,23 +408,10 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
         firsts = [
             next(study for study in run["sets"] if study["name"] == run["set"]) for run in runs
         ]
-        parts = []
-        for run, target in zip(runs, firsts, strict=True):
-            right = f" ({_points(run['precision']['value'])} % right)" if run["precision"] else ""
-            gain, low, high = (
-                f"{100 * target['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper")
-            )
-            parts.append(
-                f"{run['kept']} accepted of {run['pool']} rows{right}, gain {gain} [{low}, {high}]"
-            )
-        seen, looks = "; ".join(parts), []
-        if len(runs) < FEWEST:
-            seen += f"; fewer than {FEWEST} trainings decide nothing"
-        else:
-            before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
-            looks = [contrast((after, before), (1, -1), pooled=True)]
-        gains = [first["new"]["value"] - first["old"]["value"] for first in firsts]
-        fields = {"title": task["title"], "of": len(runs), "seen": seen}
+        before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
+        gains = [new - old for old, new in zip(before, after, strict=True)]
+        looks = [contrast((after, before), (1, -1), pooled=True)] if len(runs) >= FEWEST else []
+        fields = {"title": task["title"], "seen": ", ".join(f"{100 * gain:+.1f}" for gain in gains)}
         name, test = f"self_training_{task['task']}", "Student's t test over trainings"
         effects = [sum(gains) / len(gains)]
         yield Row(name, test, "trainings", looks, effects, fields, words="self_training")

@@ -150,7 +150,6 @@ class _Tests:
     def __init__(self, result: Record) -> None:
         self._table, self._acc = FewShotAccuracies(result), str(result["baseline"])
         self._combined: Sequence[str] = result["combined"]
-        self._samples = {"samples": result["sizes"]["samples"]}
         self._asks_enough = result["sizes"]["samples"] > 2 * _PAWS_WORDS
 
     def _ranks(
@@ -166,17 +165,13 @@ class _Tests:
     ) -> Row:
         """In the mean over the pairs one method is ahead of another, or of minus the offset."""
         table = self._table
-        known = [pair for pair in pairs if table.leads([pair], group)]
-        effects = []
-        for pair in known:
-            leads = table.leads([pair], group)
-            effects.append(sum(leads) / len(leads) + offset)
-        seen = {"seen": table.words(methods, group), "of": len(effects)}
-        fields = {**fields, **seen, "better": sum(effect > 0 for effect in effects)}
-        looks = [table.over(known, offset, group)] if known else []
+        leads = [table.leads([pair], group) for pair in pairs]
+        effects = [sum(values) / len(values) + offset for values in leads if values]
+        fields = {**fields, "seen": table.words(methods, group)}
+        looks = [table.over(pairs, offset, group)] if effects else []
         return Row(name, _TEST, _SUITES, looks, effects, fields, "mean", words, None, bears)
 
-    def _sized(self, row: Row, pairs: Sequence[Lead], offset: float = 0.0) -> Row:
+    def _sized(self, row: Row, pairs: Sequence[Lead]) -> Row:
         """A row with the look at a lead as large as the paper's."""
         theirs = [
             [_printed(suite, name) if name else 0.0 for name in names] for suite, *names in pairs
@@ -227,7 +222,7 @@ class _Tests:
             ]
             shown = {s: {f"{_OWN[s]} ": f, "ACC ": self._acc} for s, f in factors.items()}
             bears = self._asks_enough or method != "shap"
-            row = self._ranks(name, pairs, shown, self._samples, bears=bears)
+            row = self._ranks(name, pairs, shown, {}, bears=bears)
             yield self._sized(row, pairs)
         pairs = [
             (suite, self._acc, f"shap/{factor}")
@@ -235,18 +230,17 @@ class _Tests:
             for factor in _GENERAL
             if factor != _OWN[suite]
         ]
-        yield self._ranks("general_factors", pairs, {}, self._samples, bears=self._asks_enough)
+        yield self._ranks("general_factors", pairs, {}, {}, bears=self._asks_enough)
 
     def confidence(self) -> Iterator[Row]:
         """CONF is below ACC, near chance on MSGS, and wrong way round on PAWS (6)."""
         table, shown = self._table, {suite: {"": "CONF"} for suite in _EVERY}
         pairs = [(suite, self._acc, "CONF") for suite in _EVERY]
         yield self._sized(self._ranks("conf_below_acc", pairs, shown, {}), pairs)
-        over: list[Lead] = [(suite, "CONF", "") for suite in _MSGS]
-        under: list[Lead] = [(suite, "", "CONF") for suite in _MSGS]
+        pairs = [(suite, "CONF", "") for suite in _MSGS]
         shown = {suite: {"": "CONF"} for suite in _MSGS}
-        row = self._ranks("conf_near_chance", over, shown, {"bound": CHANCE}, offset=-0.5)
-        looks = [table.over(over, CHANCE - 0.5), table.over(under, CHANCE + 0.5)]
+        row = self._ranks("conf_near_chance", pairs, shown, {"bound": CHANCE}, offset=-0.5)
+        looks = [table.over(pairs, CHANCE - 0.5), table.over(pairs, -CHANCE - 0.5).denied]
         room = [CHANCE - abs(sum(row.effects) / max(1, len(row.effects)))]
         yield row._replace(test=f"two one-sided {_TEST}", looks=[all_of(looks)], effects=room)
         pairs = [("PAWS", "", "CONF")]
@@ -264,7 +258,7 @@ class _Tests:
                 f"architectures_{factor.replace('-', '_')}",
                 pairs,
                 shown,
-                {"factor": factor, **self._samples},
+                {"factor": factor},
                 _ACROSS,
                 self._asks_enough,
                 group=_ACROSS,
@@ -272,7 +266,7 @@ class _Tests:
         shares = list(self._extreme_shares())
         both = [percent(values) for values in zip(*shares, strict=True)]
         fields = dict(zip(("factors", "plain"), both or ("-", "-"), strict=True))
-        row = _of_seeds("architectures_extreme", shares, {**fields, **self._samples})
+        row = _of_seeds("architectures_extreme", shares, fields)
         yield row._replace(bears=self._asks_enough)
 
     def _extreme_shares(self) -> Iterator[tuple[float, float]]:

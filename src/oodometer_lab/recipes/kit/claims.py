@@ -222,63 +222,12 @@ def partial_conjunction(p_values: Sequence[float], count: int) -> float:
 FEWEST = 3  # things from which on "most" means something
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, what was seen here, the test (empty: there is none) and what it says. ``quantity``: the
-    mean over its things, or that it is true of so many of them as ``needed``; ``drawn``: what would be drawn anew.
-    ``effects``: how far each thing lies on the claim's side, in ``unit``. ``p_smaller``: p-value of an effect as large
-    as the paper's, where that is tested. ``reason``: why it cannot be compared with the paper.
-    """
-
-    name: str
-    claim: str
-    evidence: str
-    test: str = ""
-    look: Look = field(default_factory=Look)
-    quantity: str = "mean"
-    drawn: str = ""
-    effects: Sequence[float] = ()
-    needed: int = 1
-    unit: str = ""
-    p_smaller: float | None = None
-    reason: str = ""
-
-    @property
-    def effect(self) -> float | None:
-        """The mean over the things, in its unit; None of a count."""
-        if self.quantity != "mean" or not self.effects:
-            return None
-        return self._in_unit(sum(self.effects) / len(self.effects))
-
-    @property
-    def visible(self) -> float | None:
-        """The smallest effect that its look would see with power 0.8, in its unit; None where it is not known, or the
-        claim is decided.
-        """
-        effect = self.look.sees(LEVEL / 2, POWER)
-        known = self.verdict == "undecided" and self.test and math.isfinite(effect)
-        return self._in_unit(effect) if known else None
-
-    def _in_unit(self, value: float) -> float:
-        """A number to three digits; a share in points or % times 100."""
-        return float(f"{value * (100 if self.unit.startswith(('points', '%')) else 1):.3g}")
-
-    @property
-    def verdict(self) -> str:
-        """Whether it "holds", "does not hold", is "undecided" or "not comparable"."""
-        if self.reason:
-            return "not comparable"
-        if not self.test or self.look.p > LEVEL:
-            return "undecided"
-        return "holds" if self.look.supports < self.look.refutes else "does not hold"
-
-
 class Row(NamedTuple):
-    """A row of a recipe's table of claims, whose words stand in ``page.toml``; see `Claim`. ``needed``: "mean", whose
-    one look is at the mean of the ``effects``; else a look a thing, or one that joins them: "all", "most" (more than
-    half of at least three), "any", or how many. ``words``: whose words it takes, by default those of its name.
-    ``size``: the look at an effect as large as the paper's. ``bears``: whether what stands in for the paper's can bear
-    on its sentence.
+    """A row of a recipe's table of claims, whose words stand in ``page.toml``. ``drawn``: what would be drawn anew.
+    ``effects``: how far each thing lies on the claim's side. ``quantity``: "mean", whose one look is at the mean of the
+    effects; else a look a thing, or one that joins them: true of "all", "most" (more than half of at least three),
+    "any", or so many. ``words``: whose words it takes, by default those of its name. ``size``: the look at an effect as
+    large as the paper's. ``bears``: whether what stands in for the paper's can bear on its sentence.
     """
 
     name: str
@@ -287,127 +236,110 @@ class Row(NamedTuple):
     looks: Sequence[Look]
     effects: Sequence[float] = ()
     fields: Mapping[str, Any] = {}
-    needed: str | int = "mean"
+    quantity: str | int = "mean"
     words: str = ""
     size: Look | None = None
     bears: bool = True
 
-    def combined(self) -> tuple[Look, int]:
-        """The look at the whole claim, and of how many things it must be true."""
+    @property
+    def needed(self) -> int:
+        """Of how many things the claim must be true."""
         count = len(self.effects)
-        needed = {"mean": 1, "any": 1, "most": count // 2 + 1, "all": count}.get(
-            str(self.needed), self.needed
-        )
+        if isinstance(self.quantity, int):
+            return self.quantity
+        return {"most": count // 2 + 1, "all": count}.get(self.quantity, 1)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there is a test: not on nothing, and not on "most" of too few things."""
+        enough = len(self.effects) >= (FEWEST if self.quantity == "most" else 1)
+        return bool(self.test and self.looks and enough and self.bears)
+
+    @property
+    def look(self) -> Look:
+        """At the whole claim."""
+        if not self.is_tested:
+            return Look()
         if len(self.looks) == 1:
-            return self.looks[0], int(needed)
-        look = either(self.looks) if self.needed == "any" else at_least(int(needed), self.looks)
-        return look, int(needed)
+            return self.looks[0]
+        return either(self.looks) if self.quantity == "any" else at_least(self.needed, self.looks)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, what was seen here and in which ``unit``, and what a look says of it."""
+
+    row: Row
+    claim: str
+    evidence: str
+    unit: str
+
+    @property
+    def name(self) -> str:
+        """That of its row."""
+        return self.row.name
+
+    @property
+    def effect(self) -> float | None:
+        """The mean over the things, in its unit; None of a count."""
+        effects = self.row.effects if self.row.quantity == "mean" else ()
+        return self._in_unit(sum(effects) / len(effects)) if effects else None
+
+    @property
+    def visible(self) -> float | None:
+        """The smallest effect that its look would see with power 0.8, in its unit; None where it is not known, or the
+        claim is decided.
+        """
+        effect = self.row.look.sees(LEVEL / 2, POWER)
+        is_known = self.verdict == "undecided" and math.isfinite(effect)
+        return self._in_unit(effect) if is_known else None
+
+    def _in_unit(self, value: float) -> float:
+        """A number to three digits; a share in points or % times 100."""
+        return float(f"{value * (100 if self.unit.startswith(('points', '%')) else 1):.3g}")
+
+    @property
+    def verdict(self) -> str:
+        """Whether it "holds", "does not hold", is "undecided" or "not comparable"."""
+        look = self.row.look
+        if not self.row.bears:
+            return "not comparable"
+        if look.p > LEVEL:
+            return "undecided"
+        return "holds" if look.supports < look.refutes else "does not hold"
 
 
 def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
-    """The claims of a table; one on nothing, or on "most" of too few things, has no test. Its words in ``page.toml``
-    are its sentence, what was seen and, where it is not the ``unit`` of ``page``, the unit of its effect: "points" and
-    "%" of a share, else the word after the number ("" for none); of what cannot be compared, the reason.
+    """The claims of a table. Their words in ``page.toml`` are its sentence, what was seen and, where it is not the
+    ``unit`` of ``page``, the unit of its effect: "points" and "%" of a share, else the word after the number ("" for
+    none); of what cannot be compared, before what was seen the reason.
     """
     claims, usual = [], page.words.get("page", {}).get("unit", "")
     for row in rows:
-        words = (*page.words["claims"][row.words or row.name], usual)[:3]
-        claim, evidence, unit = (page.fill(text, row.fields) for text in words)
-        look, needed = row.combined()
-        enough = len(row.effects) >= (FEWEST if row.needed == "most" else 1)
-        tested = bool(row.bears and row.looks and enough)
-        reason = "" if row.bears else page.words["not_comparable"][row.words or row.name]
-        claims.append(
-            Claim(
-                name=row.name,
-                claim=claim,
-                evidence=evidence or "nothing to look at",
-                test=row.test if tested else "",
-                look=look if tested else Look(),
-                quantity=str(row.needed) if isinstance(row.needed, str) else "count",
-                drawn=row.drawn,
-                effects=row.effects,
-                needed=needed,
-                unit=unit,
-                p_smaller=row.size.p if row.size and row.size.refutes < row.size.supports else None,
-                reason=page.fill(reason, row.fields),
-            )
-        )
+        name = row.words or row.name
+        claim, evidence, unit = (*page.words["claims"][name], usual)[:3]
+        if not row.bears:
+            evidence = f"{page.words['not_comparable'][name]}; {evidence}"
+        words = (page.fill(text, row.fields) for text in (claim, evidence, unit))
+        claims.append(Claim(row, *words))
     return claims
 
 
-_WORDS = """\
-**The paper's findings here**, by the rule at the head of `docs/papers.md`. {over} Of {tested} claims tested {decided} \
-are decided; {firm} of these verdicts also stand when corrected for the number of claims (Holm); {apart} are not \
-comparable."""
+_WORDS = "**The paper's findings here**, by the rule at the head of `docs/papers.md`. "
 _HEADS = """\
-the paper says | quantity; drawn anew | here | effect | what was seen | test | p | p among all claims | visible"""
-_ROW = (
-    "{claim} | {quantity} | {said} | {effect} | {evidence} | {test} | {p:p} | {p_all:p} | {visible}"
-)
+the paper says | quantity, of so many | drawn anew | here | effect | visible | unit | seen on | what was seen | test | \
+p | p among all claims | p of the paper's effect"""
+_ROW = """\
+{claim} | {quantity}, {seen[1]} | {drawn} | {verdict} | {effect} | {visible} | {unit} | {seen[0]} | {evidence} | \
+{test} | {p:p} | {p_all:p} | {p_smaller:p}"""
 
 
-def with_unit(claim: Mapping[str, Any], key: str) -> str:
-    """A number of a claim with its unit; a dash where there is none."""
-    return "-" if claim.get(key) is None else f"{claim[key]:g} {claim['unit']}".rstrip()
+def p_words(p: float | None) -> str:
+    """A p-value, to three places."""
+    return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def quantity_words(claim: Mapping[str, Any]) -> str:
-    """What a claim is about, and what would be drawn anew."""
-    count, needed = claim["seen"][1], claim["needed"]
-    if claim["quantity"] == "mean":
-        words = f"mean over {count}" if count > 1 else "difference"
-    else:
-        words = "any" if claim["quantity"] == "any" else "all" if needed == count else f"{needed}"
-        words += f" of {count}"
-    return f"{words}; {claim['drawn']}"
-
-
-def effect_words(claim: Mapping[str, Any]) -> str:
-    """The mean of a claim with its unit, and on how many of its things the effect has the claim's sign."""
-    positive, count = claim["seen"]
-    mean = [] if claim.get("effect") is None else [with_unit(claim, "effect")]
-    return "; ".join(mean + [f"seen on {positive} of {count}"] * (count > 1 or not mean))
-
-
-def is_smaller(claim: Mapping[str, Any]) -> bool:
-    """Whether an undecided claim's effect was shown to be smaller than the paper's."""
-    return bool(claim.get("p_smaller", 1.0) <= LEVEL)
-
-
-def is_firm(claim: Mapping[str, Any]) -> bool:
-    """Whether a claim is decided, also among all claims of its paper."""
-    return bool(claim["verdict"] in ("holds", "does not hold") and claim["p_all"] <= LEVEL)
-
-
-def claims_table(claims: Sequence[Mapping[str, Any]], over: str = "") -> str:
-    """Each claim with its verdict and test, and which verdicts stand among all; ``over``: what tests take as sample."""
-    rows = [
-        {
-            **claim,
-            "test": claim["test"] or "none",
-            "quantity": quantity_words(claim),
-            "effect": effect_words(claim),
-            "said": said_words(claim),
-            "visible": with_unit(claim, "visible"),
-        }
-        for claim in claims
-    ]
-    verdicts = [claim["verdict"] for claim in claims]
-    fields = {
-        "over": over,
-        "tested": sum(claim["test"] is not None for claim in claims),
-        "decided": verdicts.count("holds") + verdicts.count("does not hold"),
-        "firm": sum(map(is_firm, claims)),
-        "apart": verdicts.count("not comparable"),
-    }
-    table = {"tables": {"claims": {"row": _ROW}}}
-    page = Page(table, p=lambda p: "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}")
-    return section(page.fill(_WORDS, fields), _HEADS, page.rows("claims", rows))
-
-
-def said_words(claim: Mapping[str, Any]) -> str:
-    """The verdict of a claim, with what else is said of it."""
-    if claim["verdict"] == "not comparable":
-        return f"not comparable: {claim['reason']}"
-    return str(claim["verdict"]) + ", but smaller than in the paper" * is_smaller(claim)
+def claims_table(claims: Iterable[Mapping[str, Any]], over: str = "") -> str:
+    """Each claim with its verdict and test; ``over``: what tests take as sample."""
+    page = Page({"tables": {"claims": {"row": _ROW}}}, p=p_words)
+    return section(_WORDS + over, _HEADS, page.rows("claims", claims))

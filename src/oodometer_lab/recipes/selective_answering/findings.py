@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from typing import Any
 
 from oodometer.metrics.failure_cases import LEAST
@@ -270,7 +270,7 @@ def _six_cases(result: Result) -> Row:
     """That all six occur. What is not beyond chance may still be there: the power says how often it would be seen."""
     claims, sure, rest = case_claims(result), [], []
     for claim in claims:
-        title = f"{CASES[claim.name]} ({claim.name})"
+        row, title = claim.row, f"{CASES[claim.name]} ({claim.name})"
         if claim.verdict == "holds":
             sure.append(f"{title}: {claim.evidence}")
         else:
@@ -278,9 +278,7 @@ def _six_cases(result: Result) -> Row:
                 f"{100 * power_at(result, claim.name, name, EFFECTS[-1])['power']:.0f} %"
                 for name in SETS
             )
-            short = (
-                f" (seen: {claim.evidence}; p {claim.look.p:.2f} among {len(claim.effects)} looks)"
-            )
+            short = f" (seen: {claim.evidence}; p {row.look.p:.2f} among {len(row.looks)} looks)"
             rest.append(
                 f"{title} {' / '.join(powers)}{'' if claim.evidence == 'not seen' else short}"
             )
@@ -291,37 +289,25 @@ def _six_cases(result: Result) -> Row:
     }
     test = "bootstrap and curves of chance, each case corrected for its looks"
     occur = [1.0 if claim.verdict == "holds" else -1.0 for claim in claims]
-    return Row("six_cases", test, _TEXTS, [claim.look for claim in claims], occur, fields, "all")
+    looks = [claim.row.look for claim in claims]
+    return Row("six_cases", test, _TEXTS, looks, occur, fields, "all")
 
 
 Models = Mapping[str, Mapping[str, Any]]
 
 
-def _not_always_better(models: Models, fields: Mapping[str, Any], bears: bool) -> Iterator[Row]:
+def _not_always_better(models: Models) -> Iterator[Row]:
     """Newer: the transformers came after the models over words. Larger: more parameters."""
-    newer = [m for m in models.values() if m["family"] == "transformer"]
-    older = [m for m in models.values() if m["family"] == "words"]
-    sized = sorted(models.values(), key=lambda m: int(m["parameters"]))
-    larger = [(a, b) for a, b in combinations(sized, 2) if a["parameters"] < b["parameters"]]
-    for word, opposite, pairs in (
-        ("newer", "older", list(product(older, newer))),
-        ("larger", "smaller", larger),
-    ):
-        for name in SETS if pairs else ():
-            leads = [_score(a, name) - _score(b, name) for a, b in pairs]
-            more = {"word": word, "other": opposite, "where": NAMES[name], "of": len(pairs)}
-            more["ahead"] = sum(lead > 0 for lead in leads)
-            yield Row(
-                f"{word}_{name}",
-                "",
-                "trainings",
-                [],
-                leads,
-                {**fields, **more},
-                "any",
-                "not_always_better",
-                bears=bears,
-            )
+    by_family = (
+        [m for m in models.values() if m["family"] == family] for family in ("words", "transformer")
+    )
+    larger = [
+        (a, b) for a, b in permutations(models.values(), 2) if a["parameters"] < b["parameters"]
+    ]
+    for word, pairs in (("newer", list(product(*by_family))), ("larger", larger)):
+        leads = [_score(a, name) - _score(b, name) for a, b in pairs for name in SETS]
+        row = Row(word, "", "trainings", [], leads, {"word": word})
+        yield row._replace(words="not_always_better")
 
 
 def _score(model: Mapping[str, Any], name: str) -> float:
@@ -343,61 +329,40 @@ def _of_rises(models: Models) -> Iterator[Row]:
         fields = {"many": many, "few": few}
         yield Row("sums_fluctuate", test, "models", [look], [many - few], fields)
     gaps = [rises[name, "sst2"] - rises[name, "imdb"] for name in models]
-    more = {"more": sum(value > 0 for value in gaps), "of": len(gaps)}
-    test = "sign test over models"
-    yield Row(
-        "more_out_of_domain",
-        test,
-        "models",
-        [binomial(more["more"], len(gaps), 0.5)],
-        gaps,
-        more,
-        "most",
-    )
+    more = sum(value > 0 for value in gaps)
+    look, test = binomial(more, len(gaps), 0.5), "sign test over models"
+    yield Row("more_out_of_domain", test, "models", [look], gaps, {}, "most")
 
 
 def _of_names(models: Models) -> Iterator[Row]:
     """Who is first, or last, and do transformers form plateaus? There is one training of each model, and what would
-    differ between trainings is not known: none of this is tested.
+    differ between trainings is not known: none of this is tested. Stand-ins for transformers say nothing of them.
     """
-    accuracies: dict[str, list[float]] = {"words": [], "transformer": []}
-    for model in models.values():
-        accuracies[model["family"]].append(model["imdb"]["accuracy"]["value"])
-    fields: dict[str, Any] = {
-        family: f"{percent(min(values), 0)} to {percent(max(values), 0)}"
-        for family, values in accuracies.items()
-        if values
-    }
-    bears = all(m["name"] == m["stands_for"] for m in models.values() if m["family"] != "words")
-    yield from _not_always_better(models, fields, bears)
-    scores = {name: {m: _score(model, name) for m, model in models.items()} for name in SETS}
+    newer = [model for model in models.values() if model["family"] == "transformer"]
+    bears = all(model["name"] == model["stands_for"] for model in newer)
     by_paper = {model["stands_for"]: name for name, model in models.items()}
-    for name, paper, values, sign in (
-        ("bag_of_words_last", "BOW-SUM", scores["imdb"], -1),
-        ("word_sums_lead", "W2V-SUM", scores["sst2"], 1),
-        ("glove_b", "GLOVE-SUM", {name: _mean_b(m) for name, m in models.items()}, -1),
-        ("bert_base_first", "BERT-BASE", scores["imdb"], 1),
+    for name, paper, where, sign, value_of in (
+        ("bag_of_words_last", "BOW-SUM", "imdb", -1, _score),
+        ("word_sums_lead", "W2V-SUM", "sst2", 1, _score),
+        ("glove_b", "GLOVE-SUM", "imdb", -1, _mean_b),
+        ("bert_base_first", "BERT-BASE", "imdb", 1, _score),
     ):
-        if paper in by_paper and len(models) > 1:
-            own, ends = by_paper[paper], sorted(values, key=lambda m: -sign * values[m])
-            more = {"model": own, "own": values[own], "best": ends[0], "value": values[ends[0]]}
+        if own := by_paper.get(paper):
+            values = {name: value_of(model, where) for name, model in models.items()}
+            best = max(values, key=lambda name: sign * values[name])
             leads = [sign * (values[own] - value) for m, value in values.items() if m != own]
-            is_known = bears or name != "bert_base_first"
-            row = Row(name, "", "trainings", [], leads, {**fields, **more}, "all", bears=is_known)
-            yield row
-    plateaus = [
-        any(case["name"] == "plateau" for case in model[where]["cases"])
-        for model, where in product(models.values(), SETS)
-        if model["family"] == "transformer"
-    ]
-    effects, fields = [1.0 if seen else -1.0 for seen in plateaus], {**fields, "of": len(plateaus)}
-    fields["seen"] = sum(plateaus)
-    yield Row("plateau", "", "trainings", [], effects, fields, "any", bears=bears)
+            fields = {"model": own, "own": values[own], "best": best, "value": values[best]}
+            row = Row(name, "", "trainings", [], leads, fields, "all")
+            yield row._replace(bears=bears or name != "bert_base_first")
+    cases = [model[where]["cases"] for model, where in product(newer, SETS)]
+    seen = [1.0 if "plateau" in {case["name"] for case in each} else -1.0 for each in cases]
+    for row in (*_not_always_better(models), Row("plateau", "", "trainings", [], seen)):
+        yield row._replace(quantity="any", bears=bears)
 
 
-def _mean_b(model: Mapping[str, Any]) -> float:
+def _mean_b(model: Mapping[str, Any], name: str) -> float:
     """The mean of b over the tolerances of Table 2."""
-    rows = model["imdb"]["disca"]["by_tolerance"]
+    rows = model[name]["disca"]["by_tolerance"]
     values = [float(row["b"]) for row in rows if round(row["tolerance"], 2) in TOLERANCES]
     return sum(values) / len(values)
 
@@ -644,7 +609,7 @@ def _cases(result: Result) -> Iterator[list[str]]:
         row = [
             claim.claim,
             claim.evidence,
-            f"{claim.look.p:.3f} ({len(claim.effects)})",
+            f"{claim.row.look.p:.3f} ({len(claim.row.looks)})",
             claim.verdict,
         ]
         for power in (
