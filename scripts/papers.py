@@ -3,8 +3,8 @@
     python scripts/papers.py
 
 All numbers are those of the committed ``results/*.json`` of the recipes; the papers' own, and the words about a paper,
-stand in ``page.toml`` of its recipe: ``paper_page``, its sentences (``paper_sentences``) and numbers (``paper_says``),
-and what the verdicts were before the rule (``verdicts_before``).
+stand in ``page.toml`` of its recipe: ``paper_page``, its sentences (``paper_sentences``), effects
+and numbers (``paper_effects``, ``paper_says``), and what the verdicts were before the rule (``verdicts_before``).
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ def with_unit(claim: Mapping[str, Any], key: str) -> str:
 
 def quantity_words(claim: Mapping[str, Any]) -> str:
     """What a claim is about, and what would be drawn anew."""
-    count, needed, quantity = claim["seen"][1], claim["needed"], claim["quantity"]
+    count, quantity = claim["seen"][1], claim["quantity"]
     if quantity == "mean":
         words = f"mean over {count}" if count > 1 else "difference"
     else:
-        words = f"{quantity if quantity in ('any', 'all') else needed} of {count}"
+        words = f"{count // 2 + 1 if quantity == 'most' else quantity} of {count}"
     return f"{words}; {claim['drawn']}"
 
 
@@ -145,7 +145,11 @@ def rows_of(
                 claim["claim"],
                 sentence if sentence.startswith(("none", "ours")) else f'"{sentence}"',
                 quantity_words(claim),
-                says(words["paper_says"], claim["name"]),
+                "; ".join(
+                    text
+                    for key in ("paper_effects", "paper_says")
+                    if (text := says(words[key], claim["name"])) != "-"
+                ),
                 ". ".join(filter(None, (effect_words(claim), shortened(claim["evidence"])))),
                 verdict_words(claim),
                 p,

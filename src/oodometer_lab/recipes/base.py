@@ -210,7 +210,6 @@ def judged(claims: Sequence[Any]) -> list[dict[str, Any]]:
             "verdict": claim.verdict,
             "evidence": claim.evidence,
             "quantity": row.quantity,
-            "needed": row.needed,
             "seen": [sum(bool(effect > 0) for effect in row.effects), len(row.effects)],
             "drawn": row.drawn,
             "effect": claim.effect,

@@ -223,21 +223,17 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
     construction: then those sets ``away`` from it count alone. Of ``mixed``, which was chosen by what the bounds did on
     these sets, and of the ``chosen`` bounds only what the choice did not look at, or looked at on other tasks.
     """
-    sets = every if at == "half" else away
-    if at in ("half", "thresholds") and sets:
-        yield _single_close(sets)
-        yield _recalls_near_all(sets)
+    sets, is_theirs = every if at == "half" else away, at in ("half", "thresholds")
+    if is_theirs and sets:
+        yield from (_single_close(sets), _recalls_near_all(sets))
     if at == "half":
         yield _inside("inside", sets, "any distribution")
     if at != "mixed":
         yield _inside("inside_out", away, "another distribution")
-    if at in ("half", "thresholds"):
-        yield _tight(away)
-    if at != "mixed":
         yield from (_mean_beats(method, away) for method in BASELINES)
         yield from _atc_on_parsing(sets)
-    if at in ("half", "thresholds"):
-        yield _small_samples(sets)
+    if is_theirs:
+        yield from (_tight(away), _small_samples(sets))
     yield from _accepted_are_purer(every)
 
 
@@ -389,10 +385,9 @@ def _tight(sets: Sets) -> Row:
 def _small_samples(sets: Sets) -> Row:
     """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
     sampled = [study for study in sets if len(study["subsets"]) > 1]
-    smallest = [study["subsets"][0] for study in sampled]
-    leads = [row["bounds"][0]["reliability"]["value"] - INSIDE for row in smallest]
-    fields = {"rows": ", ".join(sorted({str(row["rows"]) for row in smallest})), "asked": INSIDE}
-    return _over_tasks("small_samples", sampled, leads, fields)
+    smallest = (study["subsets"][0]["bounds"][0]["reliability"] for study in sampled)
+    leads = [share["value"] - INSIDE for share in smallest]
+    return _over_tasks("small_samples", sampled, leads, {"asked": INSIDE})
 
 
 def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
@@ -424,7 +419,6 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
             row = "{title}: predicted {predicted:bare}, true {true:bare}, on the development set {source:bare}"
             fields = {**task, **study, "title": task["title"]}
             fields["seen"] = "; ".join(PAGE.fill(row, each) for each in study["sets"])
-            fields["seen"] += "; one training decides nothing"
             errors = [(row["error"], row["source_error"]) for row in study["sets"]]
             leads = [other["value"] - error["value"] for error, other in errors]
             name = f"metric_{task['task']}"

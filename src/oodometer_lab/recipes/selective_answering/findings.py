@@ -197,7 +197,6 @@ def _of_orders(replicates: Replicates) -> Iterator[Row]:
     name, looks = "disca_is_right", [pair.look for pair in firm]
     leads = [disca - auc for auc, disca in (pair.covered for pair in firm)]
     yield Row(name, replicates.test, _TEXTS, looks, leads, fields, "most")
-    yield replicates.apart("accuracy", "auc_coverage", ("accuracy", "AUC"))
     yield _domains(replicates)
 
 
