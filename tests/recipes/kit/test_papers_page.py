@@ -15,17 +15,19 @@ def test_the_page_follows_from_the_results() -> None:
     assert papers.PAGE.read_text(encoding="utf-8") == papers.page(), "make papers"
 
 
+@pytest.mark.parametrize("part", ["paper_says", "paper_sentences", "paper_effects"])
 @pytest.mark.parametrize("name", RECIPES)
-def test_every_claim_has_the_number_of_the_paper(name: str) -> None:
+def test_every_claim_has_the_number_and_the_sentence_of_the_paper(name: str, part: str) -> None:
     home = find_recipe(name).home
-    numbers = tomllib.loads((home / "page.toml").read_text(encoding="utf-8"))["paper_says"]
+    texts = tomllib.loads((home / "page.toml").read_text(encoding="utf-8"))[part]
     claims = [
         claim["name"]
         for claim in json.loads((home / "results/small.json").read_text(encoding="utf-8"))["claims"]
     ]
-    assert [claim for claim in claims if papers.says(numbers, claim) == "-"] == []
-    used = {papers.says(numbers, claim) for claim in claims}
-    assert [key for key, number in numbers.items() if number not in used] == []
+    if part != "paper_effects":  # a count, or a figure without numbers, has none
+        assert [claim for claim in claims if papers.says(texts, claim) == "-"] == []
+    used = {papers.says(texts, claim) for claim in claims}
+    assert [key for key, text in texts.items() if text not in used] == []
 
 
 def test_a_number_is_that_of_the_longest_part_of_a_name() -> None:
@@ -35,58 +37,115 @@ def test_a_number_is_that_of_the_longest_part_of_a_name() -> None:
 
 
 def test_counts_and_cells_by_hand() -> None:
-    tested = {"test": "t", "looks": 1, "needed": 1, "evidence": "seen"}
+    tested = {
+        "test": "t",
+        "quantity": "mean",
+        "seen": [1, 1],
+        "drawn": "rows",
+        "effect": 0.1,
+        "unit": "",
+    }
     claims = [
         {
             "name": "a",
             "claim": "A",
             "verdict": "holds",
-            "p_for": 0.0001,
-            "p_against": 1.0,
+            "p": 0.0001,
             "p_all": 0.0004,
+            "evidence": "seen",
             **tested,
         },
         {
             "name": "b",
             "claim": "B",
             "verdict": "does not hold",
-            "p_for": 0.9,
-            "p_against": 0.04,
+            "p": 0.04,
             "p_all": 0.1,
+            "evidence": "",
             **tested,
         },
-        {
-            "name": "c",
-            "claim": "C",
-            "verdict": "undecided",
-            "p_for": 0.9,
-            "p_against": 0.2,
-            "p_all": 0.4,
-            **tested,
-        }
+        {"name": "c", "claim": "C", "verdict": "undecided", "p": 0.2, "p_all": 0.4, **tested}
         | {
             "test": "u",
-            "looks": 5,
-            "needed": 3,
+            "quantity": "most",
+            "seen": [2, 5],
+            "effect": None,
             "visible": 12.5,
             "unit": "points",
-            "evidence": "x, " * 100,
+        }
+        | {"evidence": "x, " * 100},
+        {"name": "d", "claim": "D", "verdict": "undecided", "evidence": "", **tested, "test": None},
+        {
+            "name": "e",
+            "claim": "E",
+            "verdict": "not comparable",
+            "evidence": "why",
+            **tested,
+            "test": None,
         },
-        {"name": "d", "claim": "D", "verdict": "undecided", "evidence": "", "test": None},
     ]
-    assert papers.counts(claims) == ([1, 1, 2, 0], 1, 1)
-    rows, tests = papers.rows_of(claims, {"a": "0.5"})
+    counted = papers.counts(claims)
+    assert list(counted.values()) == [1, 1, 2, 1, 0, 1, 1]
+    words = {
+        "paper_sentences": {"a": "said", "b": "ours"},
+        "paper_effects": {"a": "0.4"},
+        "paper_says": {"a": "0.5 and 0.9"},
+    }
+    rows, tests = papers.rows_of(claims, words)
     assert tests == "Tests: (a) t; (b) u."
-    assert rows[0] == ["A", "0.5", "seen", r"**holds**\*", "<0.001 (a)", "-"]
-    assert rows[1] == ["B", "-", "seen", "**does not hold**", "0.040 (a)", "-"]
-    assert rows[2][3:] == ["**undecided**", "0.200 against (b, 3 of 5)", "12.5 points"]
-    assert len(rows[2][2]) < 210
-    assert rows[2][2].endswith("x ...")
-    assert rows[3] == ["D", "-", "", "**undecided**", "-", "-"]
+    assert rows[0] == [
+        "A", '"said"', "difference; rows", "0.4; 0.5 and 0.9", "0.1. seen", r"**holds**\*", "<0.001 (a)", "-",
+    ]  # fmt: skip
+    assert rows[1][1:] == [
+        "ours",
+        "difference; rows",
+        "",
+        "0.1",
+        "**does not hold**",
+        "0.040 (a)",
+        "-",
+    ]
+    assert rows[2][2] == "3 of 5; rows"
+    assert rows[2][5:] == ["**undecided**", "0.200 (b)", "12.5 points"]
+    assert rows[2][4].startswith("seen on 2 of 5. x, ")
+    assert len(rows[2][4]) < 230
+    assert rows[2][4].endswith("x ...")
+    assert rows[3][5:] == ["**undecided**", "-", "-"]
+    assert rows[4][5:] == ["**not comparable**", "-", "-"]
     smaller = [claims[2] | {"p_smaller": p} for p in (0.0123, 0.051)]
-    assert papers.counts(smaller) == ([0, 0, 2, 1], 0, 0)
-    rows, _ = papers.rows_of(smaller, {})
-    assert [row[3] for row in rows] == [
+    assert papers.counts(smaller)["smaller"] == 1
+    assert [row[5] for row in papers.rows_of(smaller, words)[0]] == [
         "**undecided**, but smaller than in the paper (p 0.012)",
         "**undecided**",
     ]
+
+
+def test_the_papers_effects_are_those_of_its_tables() -> None:
+    """By the quantity of the claim, from the numbers that the paper prints."""
+    words = {name: papers.words_of(find_recipe(name))["paper_effects"] for name in RECIPES}
+    printed = {
+        name: json.loads((find_recipe(name).home / "paper_tables.json").read_text(encoding="utf-8"))
+        for name in RECIPES
+    }
+    scores = printed["scoring-functions"]["table1"]
+    severities = [f"severity {i}" for i in range(1, 6)]
+    for low, high in (("ma", "conf"), ("conf", "lms")):
+        lead = sum(scores[high][s] - scores[low][s] for s in severities) / 5
+        assert words["scoring-functions"][f"{low}_{high}"].startswith(f"{100 * lead:.2f} points")
+    rows = printed["dialogue-shift"]["rows"]
+    rise = rows["uw-0.5"]["vanilla"][2] - rows["uw-0.1"]["vanilla"][2]
+    assert float(words["dialogue-shift"]["uw_ece"]) == pytest.approx(rise)
+    accuracies = printed["few-shot-ranking"]["table_1"]
+    leads = [
+        sets[name] - sets["ACC"] for sets in accuracies.values() for name in sets if "lime" in name
+    ]
+    assert words["few-shot-ranking"]["lime_window"] == f"{sum(leads) / 3:.2g} points"
+    out = [
+        row["ae"]
+        for name, row in printed["correctness-discriminators"]["tables_2_to_4"].items()
+        if printed["correctness-discriminators"]["table_1"][name]["domain"] == "out"
+    ]
+    for method in ("max_prob", "ac", "atc"):
+        lead = sum(row[method] - row["mean"] for row in out) / len(out)
+        name = f"mean_beats_{method.replace('_', '-')}"
+        assert words["correctness-discriminators"][name] == f"{lead:.1f} points"
