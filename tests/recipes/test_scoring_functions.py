@@ -102,8 +102,8 @@ def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) 
         "ma_conf",
         "conf_lms",
         "severity_ma",
-        "diverse_far_clean",
-        "dominoes_randomized_ma",
+        "diverse_far",
+        "dominoes_randomized",
         "dominoes_best",
     } <= names
 
@@ -372,7 +372,7 @@ def test_the_claims_follow_the_numbers() -> None:
         return cells
 
     shifts = {f"severity {s}": shift(0.02 * s, 0.05 * s, 0.01 * s) for s in range(1, 6)}
-    worse = {name: shift(0.02, 0.05, 0.001) for name in shifts}
+    worse = {name: shift(0.02, 0.05, 0.03) for name in shifts}  # better far away, worse near by
     sizes = [
         {"models": n, "by_model": [0.02 + 0.1 / n**3 + 1e-4 * i for i in range(4)], "spread": 0.01}
         for n in range(2, 9)
