@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from typing import Any
 
 import pytest
 from scripts import papers
@@ -149,3 +150,70 @@ def test_the_papers_effects_are_those_of_its_tables() -> None:
         lead = sum(row[method] - row["mean"] for row in out) / len(out)
         name = f"mean_beats_{method.replace('_', '-')}"
         assert words["correctness-discriminators"][name] == f"{lead:.1f} points"
+
+
+def committed(name: str, scale: str = "small") -> tuple[Any, dict[str, Any]]:
+    """A committed result, and its claims by name."""
+    path = find_recipe(name).home / "results" / f"{scale}.json"
+    result = json.loads(path.read_text(encoding="utf-8"))
+    return result, {claim["name"]: claim for claim in result["claims"]}
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_the_lead_of_agreement_is_the_mean_of_its_table(scale: str) -> None:
+    result, claims = committed("scoring-functions", scale)
+    shifts = result["tasks"]["clean"]["ma"]["shifts"].values()
+    leads = [shift["conf"]["grid"]["mean"] - shift["ma"]["grid"]["mean"] for shift in shifts]
+    assert claims["ma_conf"]["effect"] == pytest.approx(100 * sum(leads) / 5, rel=0.01)
+    assert claims["ma_conf"]["seen"] == [sum(lead > 0 for lead in leads), 5]
+    verdict = {"small": "undecided", "paper": "holds"}[scale]
+    assert claims["ma_conf"]["verdict"] == verdict
+
+
+def test_the_gains_of_calibration_are_the_means_of_their_tables() -> None:
+    result, claims = committed("dialogue-shift")
+    ece = {(row["condition"], row["method"]): row["ece"]["mean"] for row in result["rows"]}
+    for method, groups in (
+        ("temperature", ("uw", "ic", "importance")),
+        ("dropout", ("uw", "kw", "ic", "importance")),
+    ):
+        named = [c["condition"] for c in result["conditions"] if c["group"] in groups]
+        gains = [ece[name, "vanilla"] - ece[name, method] for name in named]
+        claim = claims["temperature_vanilla" if method == "temperature" else "dropout_ece"]
+        assert claim["effect"] == pytest.approx(sum(gains) / len(gains), abs=2e-4)
+        assert (claim["verdict"], claim["seen"]) == (
+            "holds",
+            [sum(g > 0 for g in gains), len(gains)],
+        )
+
+
+def test_a_lead_over_sets_is_the_mean_over_its_suites() -> None:
+    result, claims = committed("few-shot-ranking")
+    leads = {}
+    for suite in ("MORPH", "VERB", "ADJECT", "PAWS", "SUB", "CON"):
+        rows = [
+            r["few_shot"]
+            for r in result["rows"]
+            if (r["suite"], r["group"]) == (suite, "inoculated")
+        ]
+        leads[suite] = sum(row["ACC"] - row["CONF"] for row in rows) / len(rows)
+    mean = 100 * sum(leads.values()) / 6
+    assert claims["conf_below_acc"]["effect"] == pytest.approx(mean, rel=0.01)
+    assert claims["conf_below_acc"]["seen"] == [sum(lead > 0 for lead in leads.values()), 6]
+
+
+def test_means_over_tasks_are_those_of_the_data_sets() -> None:
+    result, claims = committed("correctness-discriminators")
+    leads = []
+    for name, first in result["tasks"].items():
+        runs = [first, *result["replicates"].get(name, {}).values()]
+        for key, study in first["sets"].items():
+            if study["domain"] == "out":
+                for run in runs:
+                    by = {row["method"]: row["error"] for row in run["sets"][key]["methods"]}
+                    lead = by["max-prob"]["value"] - by["mean"]["value"]
+                    leads.append((f"{name} {key}", lead / len(runs)))
+    by_set = {place: sum(lead for at, lead in leads if at == place) for place, _ in leads}
+    claim = claims["mean_beats_max-prob_at_thresholds"]
+    assert claim["effect"] == pytest.approx(100 * sum(by_set.values()) / len(by_set), rel=0.01)
+    assert (claim["seen"], claim["p"]) == ([7, 7], 2 / 2**5)  # of five tasks
