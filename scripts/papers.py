@@ -105,7 +105,7 @@ def quantity_words(claim: Mapping[str, Any]) -> str:
     """What a claim is about, and what would be drawn anew."""
     count, quantity = claim["seen"][1], claim["quantity"]
     if quantity == "mean":
-        words = f"mean over {count}" if count > 1 else "difference"
+        words = f"mean over {count}" if count > 1 else "one effect"
     else:
         words = f"{count // 2 + 1 if quantity == 'most' else quantity} of {count}"
     return f"{words}; {claim['drawn']}"

@@ -95,11 +95,11 @@ def test_counts_and_cells_by_hand() -> None:
     rows, tests = papers.rows_of(claims, words)
     assert tests == "Tests: (a) t; (b) u."
     assert rows[0] == [
-        "A", '"said"', "difference; rows", "0.4; 0.5 and 0.9", "0.1. seen", r"**holds**\*", "<0.001 (a)", "-",
+        "A", '"said"', "one effect; rows", "0.4; 0.5 and 0.9", "0.1. seen", r"**holds**\*", "<0.001 (a)", "-",
     ]  # fmt: skip
     assert rows[1][1:] == [
         "ours",
-        "difference; rows",
+        "one effect; rows",
         "",
         "0.1",
         "**does not hold**",
