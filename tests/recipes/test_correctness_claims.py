@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from oodometer.errors import UsageError
 from oodometer_lab.recipes.base import judged
@@ -139,36 +140,71 @@ def verdicts(found: dict[str, Any], at: str = "thresholds") -> dict[str, str]:
 
 
 def test_claims_by_hand() -> None:
-    good = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.7)) for i in range(5)}
+    good = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.7)) for i in range(6)}
     found = verdicts(result(**good))
     assert "atc_on_parsing" not in found
     names = ("inside_out", "tighter_than_oracle", "single_close", "recalls", "accepted_are_purer")
     assert "inside" not in found  # in distribution thresholds hold by construction
     assert {found[name] for name in (*names, *BEATS)} == {"holds"}
-    assert found["small_samples"] == "holds"  # 225 of 250 draws where 80 % are asked
+    assert found["small_samples"] == "holds"  # 90 % of the draws where 80 % are asked, in six tasks
     bad = {
-        f"t{i}": study(f"T{i}", 0.2, (0.4, 0.9), oracle=(0.1, 0.3), baseline=0.25) for i in range(5)
+        f"t{i}": study(f"T{i}", 0.2, (0.4, 0.9), oracle=(0.1, 0.3), baseline=0.25) for i in range(6)
     }
     found = verdicts(result(**bad))
     assert {found[name] for name in ("inside_out", "single_close", *BEATS)} == {"does not hold"}
     assert (
         found["tighter_than_oracle"] == "undecided"
     )  # where bounds do not hold, their width says nothing
-    wide = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.9), oracle=(0.45, 0.55)) for i in range(3)}
+    wide = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.9), oracle=(0.45, 0.55)) for i in range(6)}
     assert verdicts(result(**wide))["tighter_than_oracle"] == "does not hold"
+    few = verdicts(result(**{name: good[name] for name in ("t0", "t1", "t2", "t3", "t4")}))
+    assert few["inside_out"] == "holds"
+    assert {few[name] for name in BEATS} == {
+        "undecided"
+    }  # five tasks have 32 signs, 2 / 32 is above 0.05
     few = verdicts(result(t0=good["t0"]))
     assert few["inside_out"] == few["mean_beats_ac"] == "undecided"  # one set is not "most"
     assert claims_of({"tasks": {}}) == []
+
+
+def test_sets_of_one_task_are_one_unit() -> None:
+    """Six sets of three tasks: three signs to flip, not six."""
+    made = result(**{f"t{i}": study(f"T{i}", 0.5, (0.4, 0.7)) for i in range(3)})
+    for i, task in enumerate(made["tasks"].values()):
+        task["sets"]["more"] = study(f"M{i}", 0.5, (0.4, 0.7))
+    (one,) = [one for one in claims_of(made) if one.name == "mean_beats_atc_at_thresholds"]
+    assert (len(one.row.effects), one.row.drawn) == (6, "tasks")
+    assert one.row.look.supports == 1 / 8
 
 
 def test_what_is_seen_on_most_sets_may_be_chance() -> None:
     """Gold inside on all of three sets, but on two of them by less than the rows can tell."""
     sets = {"a": study("A", 0.5, (0.4, 0.7)), **{n: study(n, 0.405, (0.4, 0.7)) for n in "bc"}}
     (inside,) = [one for one in claims_of(result(**sets)) if one.name == "inside_out_at_thresholds"]
-    assert inside.evidence == "on 3 of 3 sets, bounds 30.0 to 30.0 points wide; of as many coins 0"
-    assert (inside.verdict, inside.needed, inside.looks) == ("undecided", 2, 3)
+    assert inside.evidence == "30.0 to 30.0 points wide; of as many coins 0"
+    row = inside.row
+    assert (inside.verdict, row.needed, len(row.looks)) == ("undecided", 2, 3)
+    assert row.effects == pytest.approx([0.1, 0.005, 0.005])
     z = 0.005 / (0.01 / 1.959964)  # its interval reaches 0.01 to either side
-    assert inside.look.supports == pytest.approx(NormalDist().cdf(-z))
+    assert row.look.supports == pytest.approx(NormalDist().cdf(-z))
+
+
+def test_three_trainings_are_tested_by_t_with_their_variance_pooled() -> None:
+    """Three sets with three trainings each, whose truth wobbles by other amounts in each task."""
+    made = result(**{name: study(name, 0.5, (0.4, 0.9)) for name in "abc"})
+    wobbles = {"a": (0.0, 0.02, -0.02), "b": (0.0, 0.05, -0.05), "c": (0.0, 0.01, -0.01)}
+    for name, by_seed in wobbles.items():
+        for seed in (1, 2):
+            again = study(name, 0.5 + by_seed[seed], (0.4, 0.9))
+            runs = made["replicates"].setdefault(name, {})
+            runs[str(seed)] = {**made["tasks"][name], "seed": seed, "sets": {"test": again}}
+    (one,) = [one for one in claims_of(made) if one.name == "inside_out_at_thresholds"]
+    between = np.mean([np.var(by_seed, ddof=1) for by_seed in wobbles.values()]) / 3
+    rows = (0.01 / 1.959964) ** 2
+    freedom = 6 * ((between + rows) / between) ** 2
+    exact = stats.t.sf(0.1 / (between + rows) ** 0.5, freedom)
+    for look in one.row.looks:
+        assert look.supports == pytest.approx(exact, rel=1e-4)
 
 
 def test_claims_count_domains_and_say_where_bounds_fail() -> None:
@@ -179,21 +215,33 @@ def test_claims_count_domains_and_say_where_bounds_fail() -> None:
         "d": study("D", 0.9, (0.4, 0.7), oracle=None),
     }
     found = {one.name.removesuffix("_at_half"): one.evidence for one in claims_of(result(**sets))}
-    assert found["inside"].startswith("on 1 of 4 sets, bounds 30.0 to 30.0 points wide; outside: ")
+    assert found["inside"].startswith("30.0 to 30.0 points wide; outside: ")
     assert "B by 0.5 points below" in found["inside"]
     assert "C by 20.0 points below" in found["inside"]
     assert "D by 20.0 points above" in found["inside"]
-    assert found["inside_out"].startswith("on 1 of 3 sets")
-    assert found["tighter_than_oracle"].startswith(
-        "tighter on 1 of 1 sets on which the bounds hold"
-    )
+    effects = {one.name: one.row.effects for one in claims_of(result(**sets))}
+    assert [effect > 0 for effect in effects["inside_at_half"]] == [True, False, False, False]
+    assert len(effects["inside_out_at_half"]) == 3
+    assert found["tighter_than_oracle"].startswith("where the bounds hold: A ")
     assert len(sets_of(result(**sets), "in")) == 1
 
 
 def test_atc_on_parsing() -> None:
-    near = study("S", 0.5, (0.4, 0.9), baseline=0.5)
-    assert verdicts(result(syn=near))["atc_on_parsing"] == "holds"
-    assert verdicts(result(syn=study("S", 0.5, (0.4, 0.6))))["atc_on_parsing"] == "does not hold"
+    """Three trainings: a t test over their differences, the errors over rows of both added; fewer decide nothing."""
+
+    def found(ends: tuple[float, float], baselines: tuple[float, ...]) -> Any:
+        made = result(a=study("S", 0.5, ends, baseline=baselines[0]))
+        made["tasks"]["a"]["family"] = "parsing"
+        for seed, baseline in enumerate(baselines[1:], 1):
+            replicated(made, seed, sets={"test": study("S", 0.5, ends, baseline=baseline)})
+        return next(one for one in claims_of(made) if one.name == "atc_on_parsing_at_thresholds")
+
+    assert found((0.4, 0.9), (0.5,)).verdict == "undecided"
+    good = found((0.4, 0.9), (0.5, 0.51, 0.5))
+    assert good.verdict == "holds"
+    assert found((0.4, 0.6), (0.7, 0.69, 0.7)).verdict == "does not hold"
+    (effect,) = good.row.effects
+    assert effect == pytest.approx(0.15 - 0.01 / 3)
 
 
 def replicated(made: dict[str, Any], seed: int, **changes: Any) -> None:
@@ -299,7 +347,7 @@ def test_worth_is_tested_over_tasks() -> None:
     good = {f"t{i}": study(f"T{i}", 0.5, (0.45, 0.6), baseline=0.5 + 0.05 * i) for i in range(6)}
     found = {one.name: one for one in claims_of(result(**good))}
     one = found["worth_constant_at_thresholds"]
-    assert (one.verdict, one.look.supports) == ("holds", 1 / 64)
+    assert (one.verdict, one.row.look.supports, one.row.look.p) == ("holds", 1 / 64, 1 / 32)
     assert found["worth_coins_at_thresholds"].verdict == "holds"
     assert "score at 95 % 15.0 against " in one.evidence
     poor = {f"t{i}": study(f"T{i}", 0.5, (0.1, 0.9), baseline=0.52) for i in range(6)}
@@ -346,7 +394,7 @@ def test_choices_are_made_on_other_tasks() -> None:
         pytest.approx(0.4 + z * deviation, rel=1e-5),
     )
     found = {one.name: one.evidence for one in claims_of(made) if one.name.endswith("_at_chosen")}
-    assert found["inside_out_at_chosen"].startswith("on 2 of 3 sets")
+    assert "outside: c by 20.0 points below;" in found["inside_out_at_chosen"]
     assert "small_samples_at_chosen" not in found  # no samples were drawn
     assert chosen_elsewhere(intervals(result(a=sets["a"], b=sets["b"]))) == {}
     text = markdown(made)

@@ -27,6 +27,7 @@ from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402
 
 from oodometer.errors import InputError  # noqa: E402
 from oodometer_lab.models.tokens import learn_wordpiece  # noqa: E402
+from oodometer_lab.recipes.base import judged  # noqa: E402
 from oodometer_lab.recipes.dialogue_shift import RECIPE  # noqa: E402
 from oodometer_lab.recipes.dialogue_shift.findings import PAGE, claims_of  # noqa: E402
 from oodometer_lab.recipes.dialogue_shift.study import (  # noqa: E402
@@ -396,10 +397,21 @@ def test_what_only_some_trainings_show_is_undecided() -> None:
     turned = told(True)  # and what only one of the tests refutes
     turned["differences"]["change/uw/accuracy"]["by_model"] = [-0.9, 0.1, -0.5, 0.3, 0.0]
     assert {one.name: one.verdict for one in claims_of(turned)}["uw_accuracy"] == "undecided"
-    result["differences"]["temperature-vanilla/ic-0/ece"]["above"] = 0.4
+    wide = result["differences"][
+        "temperature-vanilla/ic-0/ece"
+    ]  # the errors of conditions are added for their mean
+    wide["error"] = 1.0
     assert {one.name: one.verdict for one in claims_of(result)}[
         "temperature_vanilla"
     ] == "undecided"
+
+
+def test_a_mean_over_conditions_may_hold_where_one_condition_says_the_opposite() -> None:
+    result = told(False)
+    result["differences"]["temperature-vanilla/ic-0/ece"] |= {"value": 0.001, "above": 0.6}
+    (one,) = [one for one in judged(claims_of(result)) if one["name"] == "temperature_vanilla"]
+    positive, count = one["seen"]
+    assert (one["verdict"], one["quantity"], positive) == ("holds", "mean", count - 1)
 
 
 def test_the_papers_numbers_are_as_printed() -> None:

@@ -23,7 +23,7 @@ from tiny_images import write_images  # noqa: E402
 
 from oodometer_lab.recipes.kit.sources import load_answers  # noqa: E402
 from oodometer_lab.recipes.scoring_functions import RECIPE  # noqa: E402
-from oodometer_lab.recipes.scoring_functions.findings import claims_of, falls, jackknife  # noqa: E402
+from oodometer_lab.recipes.scoring_functions.findings import Pair, claims_of, falls, jackknife  # noqa: E402
 from oodometer_lab.recipes.scoring_functions.study import (  # noqa: E402
     RUN_CONFIGS,
     DominoesConfig,
@@ -102,8 +102,8 @@ def test_leaves_its_tables_and_says_what_is_absent(finished: Any, reports: Any) 
         "ma_conf",
         "conf_lms",
         "severity_ma",
-        "diverse_far_clean",
-        "dominoes_randomized_ma",
+        "diverse_far",
+        "dominoes_randomized",
         "dominoes_best",
     } <= names
 
@@ -288,18 +288,26 @@ def test_a_size_is_the_share_of_the_paper() -> None:
 
     rng = np.random.default_rng(3)
     high, low = rng.normal(0.3, 0.1, 6), rng.normal(0.2, 0.1, 6)
-    pair = {"by_model": high}, {"by_model": low}
-    paired = falls("a", [(*pair, (0.2, 0.1))], {})
+    pair = Pair({"by_model": high}, {"by_model": low}, (0.2, 0.1))
+    paired = falls("a", [pair], {})
+    assert paired.effects == [pytest.approx(high.mean() - low.mean())]
     assert paired.looks[0].supports == pytest.approx(
         stats.ttest_rel(high, low, alternative="greater").pvalue
     )
-    assert paired.size[0].supports == pytest.approx(
+    assert paired.size.supports == pytest.approx(
         stats.ttest_rel(high / 2, low, alternative="greater").pvalue
     )
-    apart = falls("a", [(*pair, (0.2, 0.1))], {}, unpaired=True)
+    apart = falls("a", [pair._replace(of_low="others")], {})
     welch = stats.ttest_ind(high / 2, low, equal_var=False, alternative="less").pvalue
-    assert apart.size[0].refutes == pytest.approx(welch)
-    assert falls("a", [(*pair, ())], {}).size == []
+    assert apart.size.refutes == pytest.approx(welch)
+    assert falls("a", [pair._replace(paper=())], {}).size is None
+    # The mean over two shifts of the same models is a t test of each model's mean
+    more = rng.normal(0.3, 0.1, 6), rng.normal(0.2, 0.1, 6)
+    both = falls("a", [pair, Pair({"by_model": more[0]}, {"by_model": more[1]})], {})
+    means = (high + more[0] - low - more[1]) / 2
+    assert both.looks[0].supports == pytest.approx(
+        stats.ttest_1samp(means, 0, alternative="greater").pvalue
+    )
 
 
 def test_scores_are_counted_by_hand() -> None:
@@ -364,7 +372,7 @@ def test_the_claims_follow_the_numbers() -> None:
         return cells
 
     shifts = {f"severity {s}": shift(0.02 * s, 0.05 * s, 0.01 * s) for s in range(1, 6)}
-    worse = {name: shift(0.02, 0.05, 0.001) for name in shifts}
+    worse = {name: shift(0.02, 0.05, 0.03) for name in shifts}  # better far away, worse near by
     sizes = [
         {"models": n, "by_model": [0.02 + 0.1 / n**3 + 1e-4 * i for i in range(4)], "spread": 0.01}
         for n in range(2, 9)
@@ -384,8 +392,8 @@ def test_the_claims_follow_the_numbers() -> None:
         }
         assert verdicts["ma_conf"] == verdicts["conf_lms"] == "holds"
         assert verdicts["severity_ma"] == verdicts["saturates"] == "holds"
-        assert verdicts["diverse_far_clean"] == "holds"
-        assert verdicts["diverse_near_clean"] == "does not hold"
+        assert verdicts["diverse_far"] == "holds"
+        assert verdicts["diverse_near"] == "does not hold"
     turned = {name: shift(0.01, 0.05, 0.02) for name in shifts}
     verdicts = {
         one.name: one.verdict

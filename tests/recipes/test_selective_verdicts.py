@@ -121,17 +121,19 @@ def test_existence_is_corrected_for_every_pair(committed: Any, few: Any) -> None
     """The surest pair of ninety needs p <= 0.05 / 90, which 200 replicates cannot give and 10,000 can."""
     found = claims(few)
     for name in ("accuracy_and_disca", "auc_coverage_and_disca", "auc_misleads", "domains"):
-        assert found[name].looks == 90
-        assert found[name].look.supports >= 90 / 201
-        assert "no p-value of 90 looks is below 0.448" in found[name].evidence
+        row = found[name].row
+        assert (len(row.looks), len(row.effects)) == (90, 90)
+        assert row.look.supports >= 90 / 201
+        assert "no p-value of 90 looks is below 0.896" in found[name].evidence
     for one in few["disagreements"]:
         one["pairs"][0]["share"] = 1.0
-    assert claims(few)["auc_coverage_and_disca"].look.supports == pytest.approx(90 / 201)
+    assert claims(few)["auc_coverage_and_disca"].row.look.supports == pytest.approx(90 / 201)
     few["settings"]["replicates"] = 10_000
-    assert claims(few)["auc_coverage_and_disca"].look.supports == pytest.approx(90 / 10_001)
+    sure = claims(few)["auc_coverage_and_disca"].row.look
+    assert (sure.supports, sure.p) == (pytest.approx(90 / 10_001), pytest.approx(180 / 10_001))
     tails = case_claims(committed)[0]
-    assert (tails.name, tails.looks) == ("tail", 90)
-    assert tails.look.supports == pytest.approx(
+    assert (tails.name, len(tails.row.looks)) == ("tail", 90)
+    assert tails.row.look.supports == pytest.approx(
         1.0
     )  # 97.5 % of the replicates of one of ninety pairs
 
@@ -139,10 +141,10 @@ def test_existence_is_corrected_for_every_pair(committed: Any, few: Any) -> None
 def test_a_case_is_beyond_chance_only_among_all_models_and_sets(committed: Any) -> None:
     assert claims(committed)["six_cases"].verdict == "undecided"
     told = {}
-    for p in (0.002, 0.004):
+    for p in (0.001, 0.002):
         committed["search"]["observed"][3]["start"]["p"] = p
         told[p] = {one.name: one.verdict for one in case_claims(committed)}["start"]
-    assert told == {0.002: "holds", 0.004: "undecided"}  # 20 looks
+    assert told == {0.001: "holds", 0.002: "undecided"}  # 20 looks, two-sided
 
 
 def test_power_is_told_of_what_is_not_seen(committed: Any) -> None:

@@ -28,7 +28,9 @@ SMALL = {task.name: task for task in tasks.tasks_of("small")}
 AMR = next(task for task in tasks.tasks_of("paper") if task.metric is not None)
 STEPS = ("parser", "judge-0", "ask-dev", "metric")
 SOME = RunConfig(ratios=(0.1,), deleted=(0, 5), lengths=(1,), importance=(5,))
-SEEN = [claims.Claim("a", "A", "", "a test", claims.Look(p, 1 - p)) for p in (0.01, 0.3, 0.99)]
+SEEN = [
+    claims.Row("a", "a test", "rows", [claims.Look(p, 1 - p)], [0.1]) for p in (0.01, 0.3, 0.99)
+]
 HELD = halves(np.array(["a"] * 4 + ["b"] * 2), seed=0)
 FLAT = inverted("start", np.full(100, 10), np.full(100, 0.9), 0.2)
 
@@ -59,7 +61,7 @@ FLAT = inverted("start", np.full(100, 10), np.full(100, 0.9), 0.2)
             [list(lineup.pretrained_of(one)) for one in lineup.lineup("paper", lineup.RUN_CONFIGS["paper"])][-2:],
             [["google-bert/bert-large-uncased"], ["FacebookAI/roberta-large"]],
         ),
-        ([one.verdict for one in SEEN], ["holds", "undecided", "does not hold"]),
+        ([claims.Claim(one, "A", "", "").verdict for one in SEEN], ["holds", "undecided", "does not hold"]),
         (claims.contrast(([3.0, 4.0, 5.0], [1.0, 1.5, 2.0]), (1, -1)).supports, pytest.approx(0.016, abs=5e-4)),
         (written({"form": 1, "rows": [{"name": "a"}]}, "name"), '{"form":1,"rows":[\n{"name":"a"}]}\n'),
         (sources.beside_the_data("owner/no-such-model"), "owner/no-such-model"),

@@ -195,26 +195,32 @@ class Recipe(ABC):
 
 
 def judged(claims: Sequence[Any]) -> list[dict[str, Any]]:
-    """Claims ready for JSON, with verdicts and p-values; ``p_all`` is corrected for the number of claims (Holm);
-    ``visible``, in ``unit``, is the smallest effect that a test without a verdict would see with power 0.8, and
-    ``p_smaller`` the p-value of an effect as large as the paper's, where that can be tested.
+    """Claims ready for JSON, with verdicts and two-sided p-values; ``p_all`` is corrected for the number of claims
+    (Holm); ``effect``, in ``unit``, is the mean over the things and ``seen`` on how many of how many the claim is seen;
+    ``visible`` the smallest effect that a test without a verdict would see with power 0.8, and ``p_smaller`` the
+    p-value of an effect as large as the paper's, where that is tested and the effect is below it.
     """
-    tested = [claim for claim in claims if claim.test]
-    corrected = holm([min(claim.look.supports, claim.look.refutes) for claim in tested])
-    over_all, rows = dict(zip((claim.name for claim in tested), corrected, strict=True)), []
+    tested = (claim.row for claim in claims if claim.row.is_tested)
+    corrected, judgements = iter(holm([row.look.p for row in tested])), []
     for claim in claims:
-        row: dict[str, Any] = {"name": claim.name, "claim": claim.claim, "verdict": claim.verdict}
-        row |= {"evidence": claim.evidence, "test": claim.test or None}
-        if claim.test:
-            p = {
-                "p_for": claim.look.supports,
-                "p_against": claim.look.refutes,
-                "p_all": over_all[claim.name],
-            }
-            row |= {"looks": claim.looks, "needed": claim.needed}
-            row |= {name: round(value, 6) for name, value in p.items()}
+        row, size = claim.row, claim.row.size
+        judgement = {
+            "name": row.name,
+            "claim": claim.claim,
+            "verdict": claim.verdict,
+            "evidence": claim.evidence,
+            "quantity": row.quantity,
+            "seen": [sum(bool(effect > 0) for effect in row.effects), len(row.effects)],
+            "drawn": row.drawn,
+            "effect": claim.effect,
+            "unit": claim.unit,
+            "test": row.test if row.is_tested else None,
+        }
+        if row.is_tested:
+            judgement |= {"p": round(row.look.p, 6), "p_all": round(next(corrected), 6)}
             if claim.verdict == "undecided":
-                row |= {"visible": claim.visible, "unit": claim.unit}
-                row |= {} if claim.p_smaller is None else {"p_smaller": round(claim.p_smaller, 6)}
-        rows.append(row)
-    return rows
+                judgement["visible"] = claim.visible
+                if size and size.refutes < size.supports:
+                    judgement["p_smaller"] = round(size.p, 6)
+        judgements.append(judgement)
+    return judgements

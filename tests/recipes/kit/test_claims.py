@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,6 @@ from oodometer_lab.recipes.base import judged
 from oodometer_lab.recipes.kit.claims import (
     LEVEL,
     POWER,
-    Claim,
     Look,
     Row,
     above,
@@ -29,7 +30,6 @@ from oodometer_lab.recipes.kit.claims import (
     contrast,
     either,
     gap,
-    is_smaller,
     partial_conjunction,
     positive,
     share,
@@ -38,18 +38,34 @@ from oodometer_lab.recipes.kit.claims import (
 )
 from oodometer_lab.recipes.kit.tables import Page, bare, number, percent, section, tables_page
 
-VERDICTS = {"holds", "does not hold", "undecided"}
+COMMITTED = sorted(
+    path for name in RECIPES for path in (find_recipe(name).home / "results").glob("*.json")
+)
+VERDICTS = {"holds", "does not hold", "undecided", "not comparable"}
+PAGE = Page(
+    {"claims": {name: [name.upper(), ""] for name in "abcd"}, "not_comparable": {"a": "why"}}
+)
+
+
+def rows_of(*rows: Row) -> list[dict[str, Any]]:
+    """The claims of some rows as they stand in a result."""
+    return judged(claims_from(PAGE, rows))
 
 
 def test_a_claim_without_a_test_is_undecided() -> None:
-    (row,) = judged([Claim("a", "A", "seen", "", Look(0.0, 1.0))])
-    assert row == {
-        "name": "a",
-        "claim": "A",
-        "verdict": "undecided",
-        "evidence": "seen",
-        "test": None,
-    }
+    (row,) = rows_of(Row("a", "", "trainings", [Look(0.0, 1.0)], [0.5]))
+    assert (row["verdict"], row["test"], row["effect"], row["seen"]) == (
+        "undecided",
+        None,
+        0.5,
+        [1, 1],
+    )
+    assert "p" not in row
+
+
+def test_what_cannot_bear_on_the_sentence_is_not_comparable() -> None:
+    (row,) = rows_of(Row("a", "test", "trainings", [Look(0.0, 1.0)], [0.5], bears=False))
+    assert (row["verdict"], row["test"], row["evidence"]) == ("not comparable", None, "why; ")
 
 
 def test_most_is_more_than_half_of_three_or_more() -> None:
@@ -61,17 +77,34 @@ def test_most_is_more_than_half_of_three_or_more() -> None:
         [wrong, wrong, sure],
         [sure, sure, wrong, wrong],
     )
-    rows = [Row("a", "test", looks, needed="most") for looks in some]
-    verdicts = [claim.verdict for claim in claims_from(Page({"claims": {"a": ["A", ""]}}), rows)]
+    rows = [Row("a", "test", "rows", looks, [1.0] * len(looks), quantity="most") for looks in some]
+    verdicts = [claim.verdict for claim in claims_from(PAGE, rows)]
     assert verdicts == ["undecided", "holds", "undecided", "does not hold", "does not hold"]
 
 
+def test_a_verdict_is_two_sided_and_a_claim_without_effect_seldom_has_one() -> None:
+    assert [Look(p, 1 - p).p for p in (0.02, 0.5, 0.98)] == pytest.approx([0.04, 1.0, 0.04])
+    for p, verdict in (
+        (0.024, "holds"),
+        (0.026, "undecided"),
+        (0.974, "undecided"),
+        (0.976, "does not hold"),
+    ):
+        (row,) = rows_of(Row("a", "test", "rows", [Look(p, 1 - p)], [0.1]))
+        assert (row["verdict"], row["p"]) == (verdict, pytest.approx(2 * min(p, 1 - p)))
+    drawn = np.random.default_rng(1).normal(size=(4000, 5))
+    found = [positive(values.tolist()).p <= LEVEL for values in drawn]
+    assert np.mean(found) == pytest.approx(LEVEL, abs=0.012)
+
+
 def test_claims_are_corrected_for_their_number() -> None:
-    claims = [
-        Claim(name, name, "", "test", Look(p, 1 - p))
-        for name, p in (("a", 0.02), ("b", 0.04), ("c", 0.5))
-    ]
-    rows = judged([*claims, Claim("d", "d", "")])
+    rows = rows_of(
+        *(
+            Row(n, "test", "rows", [Look(p, 1 - p)], [0.1])
+            for n, p in (("a", 0.01), ("b", 0.02), ("c", 0.25))
+        ),
+        Row("d", "", "rows", []),
+    )
     assert [row["verdict"] for row in rows] == ["holds", "holds", "undecided", "undecided"]
     assert [row.get("p_all") for row in rows] == [
         pytest.approx(0.06),
@@ -80,27 +113,32 @@ def test_claims_are_corrected_for_their_number() -> None:
         None,
     ]
     text = claims_table(rows)
-    assert "Of 3 claims tested 2 are decided; 0 of these verdicts also stand" in text
-    assert "| a | holds |  | test | 0.020 | 0.980 | 0.060 | - |" in text
-    assert "| d | undecided |  | none | - | - | - | - |" in text
+    assert "| A | mean, 1 | rows | holds | 0.1 | - |  | 1 |  | test | 0.020 | 0.060 | - |" in text
+    assert "| D | mean, 0 | rows | undecided | - | - |  | 0 |  | - | - | - | - |" in text
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_committed_verdict_follows_from_its_p_value(name: str) -> None:
-    found = json.loads(
-        (find_recipe(name).home / "results" / "small.json").read_text(encoding="utf-8")
-    )
-    assert len({one["name"] for one in found["claims"]}) == len(found["claims"])
-    for one in found["claims"]:
+@pytest.mark.parametrize("result", COMMITTED, ids=[f"{p.parts[-3]} {p.stem}" for p in COMMITTED])
+def test_every_committed_verdict_follows_from_its_p_value_and_its_mean(result: Path) -> None:
+    """No verdict contradicts the effect that stands beside it: the sign of a mean, or the count of what was seen."""
+    claims = json.loads(result.read_text(encoding="utf-8"))["claims"]
+    assert len({one["name"] for one in claims}) == len(claims)
+    for one in claims:
         assert one["verdict"] in VERDICTS
+        assert one["drawn"]
         if one["test"] is None:
-            assert one["verdict"] == "undecided"
+            assert one["verdict"] in ("undecided", "not comparable")
             continue
         assert ("visible" in one) == (one["verdict"] == "undecided")
         assert one.get("visible") is None or one["visible"] >= 0
-        assert one["p_all"] >= min(one["p_for"], one["p_against"])
-        sides = {"holds": one["p_for"], "does not hold": one["p_against"]}
-        assert {word for word, p in sides.items() if p <= LEVEL} == {one["verdict"]} - {"undecided"}
+        assert one["p_all"] >= one["p"]
+        assert (one["p"] <= LEVEL) == (one["verdict"] in ("holds", "does not hold"))
+        positive, count = one["seen"]
+        needed = {"any": 1, "most": count // 2 + 1, "all": count}.get(
+            one["quantity"], one["quantity"]
+        )
+        is_seen = one["effect"] > 0 if one["quantity"] == "mean" else positive >= needed
+        if one["verdict"] in ("holds", "does not hold"):
+            assert is_seen == (one["verdict"] == "holds"), one["name"]
 
 
 P = st.lists(st.floats(0, 1), min_size=1, max_size=8)
@@ -300,50 +338,71 @@ def test_only_what_is_undecided_has_a_visible_effect_in_its_unit() -> None:
             "claims": {"a": ["A", ""], "b": ["B", "", "rises"], "c": ["C", "", ""]},
         }
     )
-    rows = judged(claims_from(page, [Row(name, "test", [gap(0.1, 0.1)]) for name in "abc"]))
-    assert [(row["visible"], row["unit"]) for row in rows] == [
-        (24.9, "points"),
-        (0.249, "rises"),
-        (0.249, ""),
-    ]
-    text = claims_table(rows)
-    assert ("| 24.9 points |" in text, "| 0.249 rises |" in text, "| 0.249 |" in text) == (
-        True,
-        True,
-        True,
+    rows = judged(
+        claims_from(page, [Row(n, "test", "rows", [gap(0.1, 0.1)], [0.1]) for n in "abc"])
     )
-    (sure,) = judged(claims_from(page, [Row("a", "test", [gap(1.0, 0.1)])]))
+    both = 0.1 * (1.9599640 + 0.8416212)  # the test is two-sided
+    assert [(row["visible"], row["effect"], row["unit"]) for row in rows] == [
+        (pytest.approx(100 * both, abs=0.05), 10.0, "points"),
+        (pytest.approx(both, abs=5e-4), 0.1, "rises"),
+        (pytest.approx(both, abs=5e-4), 0.1, ""),
+    ]
+    assert "| 10.0 | 28.0 | points | 1 |" in claims_table(rows)
+    (sure,) = rows_of(Row("a", "test", "rows", [gap(1.0, 0.1)], [1.0]))
     assert "visible" not in sure
-    (unknown,) = judged(claims_from(page, [Row("a", "test", [share(0.6)])]))
+    (unknown,) = rows_of(Row("a", "test", "rows", [share(0.6)], [0.1]))
     assert unknown["visible"] is None
-    assert claims_table([unknown]).endswith("| - |")
 
 
 def test_an_undecided_claim_says_whether_it_is_smaller_than_in_the_paper() -> None:
     """An effect of 0.1 with error 0.1, against 0.2 and 0.4 in the paper; of a decided claim nothing is said."""
-    page = Page({"claims": {"a": ["A", ""]}})
 
-    def said(seen: float, paper: float | None) -> dict[str, object]:
-        size = [] if paper is None else [gap(seen - paper, 0.1)]
-        return judged(claims_from(page, [Row("a", "test", [gap(seen, 0.1)], size=size)]))[0]
+    def said(seen: float, paper: float | None) -> dict[str, Any]:
+        size = None if paper is None else gap(seen - paper, 0.1)
+        return rows_of(Row("a", "test", "rows", [gap(seen, 0.1)], [seen], size=size))[0]
 
-    rows = [said(0.1, paper) for paper in (None, 0.2, 0.4)]
-    assert [row["verdict"] for row in rows] == ["undecided"] * 3
+    rows = [said(0.1, paper) for paper in (None, 0.2, 0.4, -0.3)]
+    assert [row["verdict"] for row in rows] == ["undecided"] * 4
     assert [row.get("p_smaller") for row in rows] == [
         None,
-        pytest.approx(0.158655),
-        pytest.approx(0.00135),
+        pytest.approx(2 * 0.158655, abs=2e-6),
+        pytest.approx(2 * 0.00135, abs=2e-6),
+        None,  # larger than in the paper
     ]
-    assert [is_smaller(row) for row in rows] == [False, False, True]
-    assert "| A | undecided, but smaller than in the paper |" in claims_table(rows)
     assert "p_smaller" not in said(1.0, 2.0)
 
 
-def test_to_be_smaller_somewhere_is_corrected_for_the_looks() -> None:
-    """A claim about all of three things is as large as the paper's in all of them; Simes over the three."""
-    looks, size = [Look(0.5, 0.5)] * 3, [Look(1 - p, p) for p in (0.02, 0.5, 0.9)]
-    (claim,) = claims_from(Page({"claims": {"a": ["A", ""]}}), [Row("a", "test", looks, size=size)])
-    assert claim.p_smaller == pytest.approx(0.06)
+def test_the_variance_between_trainings_has_few_degrees_of_freedom() -> None:
+    """Three numbers of three trainings each: with no error over rows Student's t of the pooled variance; else between
+    it and the normal test, as in repetitions.
+    """
+    rng = np.random.default_rng(2)
+    drawn = rng.normal(0.0, 1.0, (3, 3))
+    between = float(drawn.var(axis=1, ddof=1).mean()) / 3
+    cell = {"value": 0.7, "lower": 0.7, "upper": 0.7, "level": 0.95}
+    exact = above(cell, 0.0, between, 6)
+    assert exact.supports == pytest.approx(stats.t.sf(0.7 / between**0.5, 6))
+    wide = {**cell, "lower": 0.7 - 1.9599640 * 0.5, "upper": 0.7 + 1.9599640 * 0.5}
+    assert above(wide, 0.0).supports == pytest.approx(stats.norm.sf(0.7 / 0.5))
+    own = {**wide, "between": 0.25}  # whose interval is that of trainings alone
+    assert above(own, 0.0, between, 6).supports == pytest.approx(exact.supports)
+    found = 0
+    for _ in range(4000):
+        values = rng.normal(0.0, 1.0, (5, 3))
+        pooled = float(values.var(axis=1, ddof=1).mean()) / 3
+        row_noise = float(rng.normal(0.0, 0.4))
+        mean = float(values[0].mean()) + row_noise
+        ends = {"lower": mean - 1.959964 * 0.4, "upper": mean + 1.959964 * 0.4, "level": 0.95}
+        found += above({"value": mean, **ends}, 0.0, pooled, 10).p <= LEVEL
+    assert found / 4000 == pytest.approx(LEVEL, abs=0.012)
+
+
+def test_a_pooled_contrast_is_students_t() -> None:
+    first, second = [3.0, 4.0, 5.5], [1.0, 1.5, 2.0, 2.2]
+    exact = stats.ttest_ind(first, second, alternative="greater").pvalue
+    assert contrast((first, second), (1, -1), pooled=True).supports == pytest.approx(exact)
+    welch = stats.ttest_ind(first, second, equal_var=False, alternative="greater").pvalue
+    assert contrast((first, second), (1, -1)).supports == pytest.approx(welch)
 
 
 def test_an_effect_of_the_papers_size_is_seldom_called_smaller() -> None:

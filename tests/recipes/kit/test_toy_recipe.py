@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 import sys
+import textwrap
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -58,3 +61,16 @@ def test_a_toy_recipe_is_two_files_and_a_line(toy: Any, tmp_path: Path) -> None:
     assert found.words in (home / "README.md").read_text()
     assert (home / "results" / "small.md").read_text() == found.words
     assert json.loads((home / "results" / "small.json").read_text()) == found.result
+
+
+def test_the_recipe_in_contributing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^   ```python\n(.*?)^   ```", text, flags=re.DOTALL | re.MULTILINE)
+    (block,) = (one for one in blocks if "class EasyDigits" in one)
+    module = ModuleType("oodometer_lab.recipes.easy_digits")
+    module.__package__ = module.__name__
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(compile(textwrap.dedent(block), "CONTRIBUTING.md", "exec"), module.__dict__)
+    monkeypatch.setitem(RECIPES, "easy-digits", "easy_digits")
+    (claim,) = reproduce("easy-digits", out=tmp_path / "run").result["claims"]
+    assert (claim["verdict"], claim["quantity"], claim["seen"]) == ("holds", "mean", [1, 1])

@@ -13,7 +13,6 @@ from oodometer.intervals import normal_quantile
 from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Panel
 
-from ..kit import claims as tests
 from ..kit.claims import (
     FEWEST,
     Claim,
@@ -21,11 +20,11 @@ from ..kit.claims import (
     Row,
     above,
     all_of,
-    at_least,
     claims_from,
     claims_table,
+    contrast,
     gap,
-    spread,
+    sign_flips,
 )
 from ..kit.publish import Figures
 from ..kit.tables import Page, bare, percent, tables_page
@@ -71,10 +70,16 @@ def _pooled_cells(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     )
     arms = [(cell["value"] - cell["lower"], cell["upper"] - cell["value"]) for cell in cells]
     between = float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
-    below, above = np.sqrt(np.square(np.array(arms) / quantile).mean(axis=0) + between) * quantile
+    below, beyond = np.sqrt(np.square(np.array(arms) / quantile).mean(axis=0) + between) * quantile
     middle = float(values.mean())
-    ends = {"lower": middle - float(below), "upper": middle + float(above)}
-    return {**cells[0], "value": middle, **ends}
+    ends = {"lower": middle - float(below), "upper": middle + float(beyond)}
+    return {
+        **cells[0],
+        "value": middle,
+        **ends,
+        "between": between,
+        "by_training": values.tolist(),
+    }
 
 
 def _pooled_rows(several: Sequence[Any]) -> Any:
@@ -96,10 +101,9 @@ CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 point
 NEAR_ALL = 0.90  # a recall that approaches 100 %
 MANY = 0.4  # of the data sets: the paper has 4 and 6 of 10
 INSIDE = 0.8  # of the draws of a small sample have the truth inside
-NORMAL = "normal, on the rows"
-SPREADS = (
-    "normal, errors added"  # two numbers from the same rows, however they depend on each other
-)
+TRAININGS = "t test over rows and trainings"
+POOLED = f"{TRAININGS}, their variance pooled over the sets"
+FLIPS = "sign flips over tasks"
 Sets = Sequence[Mapping[str, Any]]
 PROCEDURES: Mapping[str, str] = PAGE.words["procedures"]
 _BESIDE = {
@@ -183,9 +187,35 @@ def _points(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def _smaller(first: Mapping[str, Any], second: Mapping[str, Any]) -> Look:
-    """One number is below another of the same rows; their errors are added, which no dependence can exceed."""
-    return gap(second["value"] - first["value"], spread(first) + spread(second))
+def _looks(sets: Sets, cells: Sequence[Mapping[str, Any] | None], bound: float) -> list[Look]:
+    """The number of each set is above a bound: its own error over rows, and the variance between trainings that all of
+    these sets share; sets of one task have the same trainings. Of a number that is not there nothing is said.
+    """
+    freedom = sum({study["task"]: study["seeds"] - 1 for study in sets}.values())
+    known = [cell for cell in cells if cell is not None]
+    between = sum(cell.get("between", 0.0) for cell in known) / max(1, len(known))
+    return [Look() if cell is None else above(cell, bound, between, freedom) for cell in cells]
+
+
+def _over_tasks(
+    name: str,
+    sets: Sets,
+    effects: Sequence[float],
+    fields: Mapping[str, Any],
+    words: str = "",
+    theirs: Sequence[float] = (),
+) -> Row:
+    """The mean of an effect over data sets is above 0: signs flipped task by task; ``theirs``: less the paper's."""
+
+    def flipped(values: Sequence[float]) -> Look:
+        sums = dict.fromkeys((study["task"] for study in sets), 0.0)
+        for study, value in zip(sets, values, strict=True):
+            sums[study["task"]] += value / len(sets)
+        return sign_flips(list(sums.values()))
+
+    looks = [flipped(effects)] if len(sets) >= FEWEST else []
+    size = flipped(theirs) if theirs and looks else None
+    return Row(name, FLIPS, "tasks", looks, effects, fields, words=words, size=size)
 
 
 def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
@@ -193,157 +223,143 @@ def _of_sets(every: Sets, away: Sets, at: str) -> Iterator[Row]:
     construction: then those sets ``away`` from it count alone. Of ``mixed``, which was chosen by what the bounds did on
     these sets, and of the ``chosen`` bounds only what the choice did not look at, or looked at on other tasks.
     """
-    sets = every if at == "half" else away
-    if at in ("half", "thresholds") and sets:
-        yield _single_close(sets)
-        yield _recalls_near_all(sets)
+    sets, is_theirs = every if at == "half" else away, at in ("half", "thresholds")
+    if is_theirs and sets:
+        yield from (_single_close(sets), _recalls_near_all(sets))
     if at == "half":
         yield _inside("inside", sets, "any distribution")
     if at != "mixed":
         yield _inside("inside_out", away, "another distribution")
-    if at in ("half", "thresholds"):
-        yield _tight(away)
-    if at != "mixed":
         yield from (_mean_beats(method, away) for method in BASELINES)
         yield from _atc_on_parsing(sets)
-    if at in ("half", "thresholds"):
-        yield _small_samples(sets)
+    if is_theirs:
+        yield from (_tight(away), _small_samples(sets))
     yield from _accepted_are_purer(every)
 
 
 def _single_close(sets: Sets) -> Row:
     """Is one judge's share near the truth?"""
-    errors = [(study["title"], study["by_method"]["single"]["error"]) for study in sets]
-    far = [
-        f"{title} {_points(error['value'])}" for title, error in errors if error["value"] > CLOSE
-    ]
-    looks = [gap(CLOSE - error["value"], spread(error)) for _, error in errors]
-    fields = {
-        "near": len(sets) - len(far),
-        "of": len(sets),
-        "far": f"; farther: {'; '.join(far)}" if far else "",
-    }
-    return Row("single_close", NORMAL, looks, fields, "most")
+    errors = [study["by_method"]["single"]["error"] for study in sets]
+    looks = [look.denied for look in _looks(sets, errors, CLOSE)]
+    room = [CLOSE - error["value"] for error in errors]
+    pairs = zip(sets, errors, strict=True)
+    seen = "; ".join(f"{study['title']} {_points(error['value'])}" for study, error in pairs)
+    return Row("single_close", POOLED, "trainings", looks, room, {"seen": seen}, "most")
 
 
 def _recalls_near_all(sets: Sets) -> Row:
-    """Do the bounds find nearly all right, or all wrong, outputs? In the paper on 6 and 4 of 10 sets."""
-    needed, parts, near = math.ceil(MANY * len(sets)), [], []
+    """Do the bounds find nearly all right, or all wrong, outputs? Of the paper's twenty recalls ten are as high."""
+    looks, over, near = list[Look](), list[float](), []
     for method, measure in (("upper", "correct_recall"), ("lower", "incorrect_recall")):
         recalls = [study["by_method"][method].get(measure) for study in sets]
-        defined = [recall for recall in recalls if recall is not None]
-        near.append(sum(recall["value"] >= NEAR_ALL for recall in defined))
-        looks = [above(recall, NEAR_ALL) for recall in defined]
-        parts.append(at_least(needed, [*looks, *[Look()] * (len(sets) - len(defined))]))
-    test, fields = "normal, on the rows, for both recalls", {"near": near, "of": len(sets)}
-    return Row("recalls", test, [all_of(parts)], fields, (len(sets), needed))
+        looks += _looks(sets, recalls, NEAR_ALL)
+        leads = [-1.0 if recall is None else recall["value"] - NEAR_ALL for recall in recalls]
+        near.append(sum(lead >= 0 for lead in leads))
+        over += leads
+    needed, fields = math.ceil(MANY * len(looks)), {"near": near, "of": len(sets)}
+    return Row("recalls", POOLED, "trainings", looks, over, fields, needed)
 
 
 def _mean_beats(method: str, away: Sets) -> Row:
     """Is the mean of the bounds nearer to the truth than a baseline, in the mean over the data sets?"""
-    compared = [study["by_method"] for study in away if method in study["by_method"]]
-    errors = [(by["mean"]["error"]["value"], by[method]["error"]["value"]) for by in compared]
-    ours, theirs = (sum(pair[i] for pair in errors) / max(1, len(errors)) for i in (0, 1))
-    fields = {
-        "baseline": BASELINES[method],
-        "nearer": sum(a < b for a, b in errors),
-        "of": len(compared),
-        "ours": ours,
-        "theirs": theirs,
-    }
+    compared = [study for study in away if method in study["by_method"]]
+    ours, theirs = (
+        [study["by_method"][name]["error"]["value"] for study in compared]
+        for name in ("mean", method)
+    )
+    fields = {"baseline": BASELINES[method]}
+    fields |= {"ours": sum(ours) / max(1, len(ours)), "theirs": sum(theirs) / max(1, len(theirs))}
     paper = [
         row["ae"]
         for name, row in PAGE.paper["tables_2_to_4"].items()
         if PAGE.paper["table_1"][name]["domain"] == "out"
     ]
     share = sum(row["mean"] for row in paper) / sum(row[method.replace("-", "_")] for row in paper)
-    looks = [tests.sign_flips([s * b - a for a, b in errors]) for s in (1.0, share)]
-    if len(compared) < FEWEST:
-        looks = []
-    test = "sign flips of the paired errors, over data sets"
-    name = f"mean_beats_{method}"
-    return Row(name, test, looks[:1], fields, words="mean_beats", size=looks[1:])
+    leads, beyond = ((s * np.array(theirs) - ours).tolist() for s in (1.0, share))
+    return _over_tasks(f"mean_beats_{method}", compared, leads, fields, "mean_beats", beyond)
+
+
+def _rows_error(cell: Mapping[str, Any]) -> float:
+    """The standard error of a number over rows, from the wider arm of its interval."""
+    wider = max(cell["upper"] - cell["value"], cell["value"] - cell["lower"])
+    variance = (wider / normal_quantile(cell["level"])) ** 2 - cell.get("between", 0.0)
+    return float(max(variance, 0.0) ** 0.5)
 
 
 def _atc_on_parsing(sets: Sets) -> Iterator[Row]:
-    """In the paper, ATC is the better point estimate for constituency parsing."""
-    looks, seen = [], []
+    """In the paper, ATC is the better point estimate for constituency parsing. Both errors are of the same rows: over
+    rows their errors are added, which no dependence can exceed.
+    """
+    leads, gains, errors, seen = list[float](), [], [], []
     for study in sets:
         if study["family"] == "parsing" and "atc" in study["by_method"]:
             atc, mean = (study["by_method"][method]["error"] for method in ("atc", "mean"))
-            looks.append(_smaller(atc, mean))
-            errors = f"ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
-            seen.append(f"{study['title']}: {errors}")
-    if looks:
-        yield Row("atc_on_parsing", SPREADS, looks, {"seen": "; ".join(seen)})
+            leads.append(mean["value"] - atc["value"])
+            gains.append(np.subtract(*(cell.get("by_training", [0.0]) for cell in (mean, atc))))
+            errors.append(_rows_error(atc) + _rows_error(mean))
+            words = f"ATC {_points(atc['value'])}, mean of bounds {_points(mean['value'])}"
+            seen.append(f"{study['title']}: {words}")
+    if leads:
+        means, looks = np.mean(gains, axis=0), []
+        if len(means) >= FEWEST:
+            between = float(means.var(ddof=1)) / len(means)
+            variance = between + (math.hypot(*errors) / len(errors)) ** 2
+            freedom = (len(means) - 1) * (variance / between) ** 2 if between else math.inf
+            looks = [gap(sum(leads) / len(leads), variance**0.5, freedom)]
+        fields = {"seen": "; ".join(seen)}
+        yield Row("atc_on_parsing", TRAININGS, "trainings", looks, leads, fields)
 
 
 def _accepted_are_purer(sets: Sets) -> Iterator[Row]:
     """The paper's outlook: what the lower bound accepts is right more often than the rest; of coins it is not."""
-    purer, looks = [], []
+    purer, seen, leads = [], [], []
     for study in sets:
         accepted, gold = study["by_method"]["lower"], study["gold"]["value"]
         precision = accepted.get("correct_precision")
         if precision is not None and 0 < gold < 1:
-            purer.append((study["title"], precision["value"], gold))
-            taken = round(study["rows"] * accepted["value"]["value"])
-            looks.append(_more_right_ones(study["rows"], gold, taken, precision["value"]))
-    seen = "; ".join(
-        f"{name} {_points(precision)} of {_points(gold)}" for name, precision, gold in purer
-    )
-    better = sum(precision > gold for _, precision, gold in purer)
-    fields = {"better": better, "of": len(purer), "seen": seen}
+            purer.append(study)
+            leads.append(precision["value"] - gold)
+            seen.append(f"{study['title']} {_points(precision['value'])} of {_points(gold)}")
     if purer:
-        yield Row("accepted_are_purer", "hypergeometric, on the rows", looks, fields, "most")
-
-
-def _more_right_ones(rows: int, gold: float, taken: int, precision: float) -> Look:
-    """The accepted rows hold more right ones than as many rows drawn from all."""
-    from scipy.stats import hypergeom
-
-    right = round(taken * precision)
-    law = hypergeom(rows, round(rows * gold), taken)
-    return Look(float(law.sf(right - 1)), float(law.cdf(right)))
+        yield _over_tasks("accepted_are_purer", purer, leads, {"seen": "; ".join(seen)})
 
 
 def _worth(looks: Sets, at: str, words: str) -> Iterator[Row]:
     """Are the bounds worth more than those of ATC and a constant, and those of coins? Not asked in the paper."""
     for rival in ("constant", "coins"):
-        away, gains = (
-            [row for row in looks if not row["near"] and {rival, at} <= set(row["by"])],
-            dict[str, float](),
-        )
+        away = [row for row in looks if not row["near"] and {rival, at} <= set(row["by"])]
+        gains = dict[str, float]()
         for task in dict.fromkeys(row["task"] for row in away):
             task_rows = [row for row in away if row["task"] == task]
-            if (ours := Worth.of_rows(task_rows, at)) and (
-                theirs := Worth.of_rows(task_rows, rival)
-            ):
+            ours, theirs = (Worth.of_rows(task_rows, name) for name in (at, rival))
+            if ours and theirs:
                 gains[task] = theirs.score - ours.score
-        fields: dict[str, Any] = {
-            "procedure": words,
-            "rival": PAGE.words["page"][rival],
-            "level": LEVEL,
-        }
+        fields: dict[str, Any] = {"procedure": words, "level": LEVEL}
         fields |= {"ours": Worth.of_rows(away, at), "theirs": Worth.of_rows(away, rival)}
+        fields["rival"] = PAGE.words["page"][rival]
         fields["seen"] = "; ".join(f"{task} {100 * gain:+.1f}" for task, gain in gains.items())
-        flips = [tests.sign_flips(list(gains.values()))] if len(gains) >= FEWEST else []
-        test = "sign flips of the gains, over tasks"
-        yield Row(f"worth_{rival}_at_{at}", test, flips, fields, words="worth")
+        effects = list(gains.values())
+        flips = [sign_flips(effects)] if len(gains) >= FEWEST else []
+        name = f"worth_{rival}_at_{at}"
+        yield Row(name, FLIPS, "tasks", flips, effects, fields, words="worth")
 
 
 def _inside(name: str, sets: Sets, where: str) -> Row:
     """Does the truth lie between the bounds?"""
-    outside, looks = [], []
-    for study in sets:
-        widest = study["bounds"][0]
-        looks.append(all_of([above(widest[end], 0) for end in ("above_lower", "below_upper")]))
-        for side, margin in (("below", "above_lower"), ("above", "below_upper")):
-            if (miss := -widest[margin]["value"]) > 0:
-                outside.append(f"{study['title']} by {_points(miss)} points {side}")
+    below, beyond = (
+        [study["bounds"][0][end] for study in sets] for end in ("above_lower", "below_upper")
+    )
+    both = zip(_looks(sets, below, 0.0), _looks(sets, beyond, 0.0), strict=True)
+    looks, room, outside = [all_of(pair) for pair in both], [], []
+    for study, low, high in zip(sets, below, beyond, strict=True):
+        room.append(min(low["value"], high["value"]))
+        side = "below" if low["value"] < high["value"] else "above"
+        if room[-1] < 0:
+            outside.append(f"{study['title']} by {_points(-room[-1])} points {side}")
     widths = sorted(study["width"]["value"] for study in sets)
-    fields = {"where": where, "inside": len(sets) - len(outside), "of": len(sets)}
+    fields = {"where": where}
     fields["widths"] = (
-        f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
+        f"{_points(widths[0])} to {_points(widths[-1])} points wide" if widths else ""
     )
     fields["outside"] = f"; outside: {'; '.join(outside)}" if outside else ""
     by_chance = sum(
@@ -352,66 +368,26 @@ def _inside(name: str, sets: Sets, where: str) -> Row:
         for lower, upper in [study["coins"]]
     )
     fields["coins"] = f"; of as many coins {by_chance}" if sets else ""
-    return Row(name, NORMAL, looks, fields, "most", "inside")
+    return Row(name, POOLED, "trainings", looks, room, fields, "most", "inside")
 
 
 def _tight(sets: Sets) -> Row:
     """Are the bounds tighter than those of thresholds that know the truth? Asked where the bounds hold."""
     studies = [study for study in sets if study["oracle_width"] is not None and study["inside"]]
-    widths = [(study["title"], study["width"]["value"], study["oracle_width"]) for study in studies]
+    leads = [study["oracle_width"] - study["width"]["value"] for study in studies]
     seen = "; ".join(
-        f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths
+        f"{study['title']} {_points(study['width']['value'])} against {_points(study['oracle_width'])}"
+        for study in studies
     )
-    fields = {"tighter": sum(ours < theirs for _, ours, theirs in widths), "of": len(studies)}
-    looks = []
-    for row in studies:
-        ends = [row["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
-        looks.append(
-            gap(
-                row["oracle_width"] - row["width"]["value"],
-                spread(row["width"]) + sum(map(spread, ends)),
-            )
-        )
-    return Row(
-        "tighter_than_oracle",
-        SPREADS,
-        looks,
-        {**fields, "seen": f": {seen}" if studies else ""},
-        "most",
-    )
+    return _over_tasks("tighter_than_oracle", studies, leads, {"seen": seen})
 
 
 def _small_samples(sets: Sets) -> Row:
     """Figure 4: do the bounds hold in small samples of all sets, not only of those on which they hold as a whole?"""
     sampled = [study for study in sets if len(study["subsets"]) > 1]
-    if not sampled:
-        return Row(
-            "small_samples", "", [], {"seen": "there is no set that samples can be drawn of"}
-        )
-
-    def counted(studies: Sets) -> tuple[int, int]:
-        small = [study["subsets"][0] for study in studies]
-        covered = sum(
-            round(row["draws"] * row["bounds"][0]["reliability"]["value"]) for row in small
-        )
-        return covered, sum(row["draws"] for row in small)
-
-    holding = [study for study in sampled if study["inside"]]
-    (covered, draws), (covered_holding, of) = counted(sampled), counted(holding)
-    rows = ", ".join(sorted({str(study["subsets"][0]["rows"]) for study in sampled}))
-    seen = f"{100 * covered / draws:.0f} % of the draws of {rows} rows have the truth inside, "
-    seen += f"over all {len(sampled)} sets"
-    if of:
-        seen += (
-            f"; over the {len(holding)} on which the bounds hold {100 * covered_holding / of:.0f} %"
-        )
-    seen += f"; asked are {100 * INSIDE:.0f} %"
-    return Row(
-        "small_samples",
-        "binomial, on the draws",
-        [tests.binomial(covered, draws, INSIDE)],
-        {"seen": seen},
-    )
+    smallest = (study["subsets"][0]["bounds"][0]["reliability"] for study in sampled)
+    leads = [share["value"] - INSIDE for share in smallest]
+    return _over_tasks("small_samples", sampled, leads, {"asked": INSIDE})
 
 
 def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
@@ -427,26 +403,13 @@ def _self_training(result: Mapping[str, Any]) -> Iterator[Row]:
         firsts = [
             next(study for study in run["sets"] if study["name"] == run["set"]) for run in runs
         ]
-        parts = []
-        for run, target in zip(runs, firsts, strict=True):
-            right = f" ({_points(run['precision']['value'])} % right)" if run["precision"] else ""
-            gain, low, high = (
-                f"{100 * target['new_gain'][end]:+.1f}" for end in ("value", "lower", "upper")
-            )
-            parts.append(
-                f"{run['kept']} accepted of {run['pool']} rows{right}, gain {gain} [{low}, {high}]"
-            )
-        seen, looks = "; ".join(parts), []
-        if len(runs) < FEWEST:
-            seen += f"; fewer than {FEWEST} trainings decide nothing"
-        else:
-            before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
-            looks = [tests.contrast((after, before), (1, -1))]
-        fields, test = (
-            {"title": task["title"], "of": len(runs), "seen": seen},
-            "Welch's t test over trainings",
-        )
-        yield Row(f"self_training_{task['task']}", test, looks, fields, words="self_training")
+        before, after = ([first[side]["value"] for first in firsts] for side in ("old", "new"))
+        gains = [new - old for old, new in zip(before, after, strict=True)]
+        looks = [contrast((after, before), (1, -1), pooled=True)] if len(runs) >= FEWEST else []
+        fields = {"title": task["title"], "seen": ", ".join(f"{100 * gain:+.1f}" for gain in gains)}
+        name, test = f"self_training_{task['task']}", "Student's t test over trainings"
+        effects = [sum(gains) / len(gains)]
+        yield Row(name, test, "trainings", looks, effects, fields, words="self_training")
 
 
 def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
@@ -456,8 +419,10 @@ def _metric(result: Mapping[str, Any]) -> Iterator[Row]:
             row = "{title}: predicted {predicted:bare}, true {true:bare}, on the development set {source:bare}"
             fields = {**task, **study, "title": task["title"]}
             fields["seen"] = "; ".join(PAGE.fill(row, each) for each in study["sets"])
-            looks = [_smaller(row["error"], row["source_error"]) for row in study["sets"]]
-            yield Row(f"metric_{task['task']}", SPREADS, looks, fields, words="metric")
+            errors = [(row["error"], row["source_error"]) for row in study["sets"]]
+            leads = [other["value"] - error["value"] for error, other in errors]
+            name = f"metric_{task['task']}"
+            yield Row(name, "", "trainings", [], leads, fields, words="metric")
 
 
 def _figures_of_samples(result: Mapping[str, Any]) -> list[Panel]:

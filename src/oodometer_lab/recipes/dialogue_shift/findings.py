@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Panel
 
-from ..kit.claims import Claim, Look, Row, all_of, claims_from, claims_table, gap, positive, share
+from ..kit.claims import (
+    Claim,
+    Look,
+    Row,
+    agreeing,
+    all_of,
+    claims_from,
+    claims_table,
+    gap,
+    positive,
+    share,
+)
 from ..kit.publish import Figures
 from ..kit.tables import Page, tables_page
 from .study import BINS, METHODS, METRICS
@@ -19,6 +29,8 @@ FLAT = 0.03
 """Differences of R@1 up to this are called flat; the paper gives no margin, its own flat rows lie within 0.024."""
 _NO_GAIN = 0.01  # of R@1, that dropout may at most bring, to be called "equal or lower"
 _FEWEST = 3
+_UNITS = "trainings and conversations"
+_SHIFTED = ("uw", "ic", "importance")  # what the paper calls distributional shift
 Cell = Mapping[str, Any]
 NAMES = {"accuracy": "R@1", "brier": "Brier score", "ece": "ECE"}
 _SHIFTS = {
@@ -54,37 +66,49 @@ class _Tests:
         self._conditions = result["conditions"]
         self._rows = {(row["condition"], row["method"]): row for row in result["rows"]}
 
-    def _look(self, difference: Cell, sign: float, margin: float = 0.0) -> Look:
-        """A difference, times the sign, is above minus the margin: over conversations, and over enough trainings; to
-        hold, or not to, takes both tests.
+    def _look(self, differences: Sequence[Cell], sign: float, margin: float = 0.0) -> Look:
+        """The mean of some differences, times the sign, is above minus the margin: over conversations, and over enough
+        trainings; to hold, or not to, takes both tests. The error of a mean over conversations is at most the mean of
+        the errors, however they depend.
         """
-        value, error, share_above = difference["value"], difference["error"], difference["above"]
-        looks = [share(share_above if sign > 0 else 1 - share_above, self._replicates, error)]
-        if margin:  # of which the replicates say nothing
-            looks = [gap(margin + sign * value, error)]
-        if len(difference["by_model"]) >= _FEWEST:
-            looks.append(positive([margin + sign * value for value in difference["by_model"]]))
-        return replace(all_of(looks), refutes=max(look.refutes for look in looks))
+        first, count = differences[0], len(differences)
+        error = sum(difference["error"] for difference in differences) / count
+        value = margin + sign * sum(difference["value"] for difference in differences) / count
+        looks = [gap(value, error)]
+        if count == 1 and not margin:  # the replicates themselves say it
+            above = first["above"] if sign > 0 else 1 - first["above"]
+            looks = [share(above, self._replicates, error)]
+        by_model = zip(*(difference["by_model"] for difference in differences), strict=True)
+        means = [margin + sign * sum(values) / count for values in by_model]
+        return agreeing([*looks, positive(means)] if len(means) >= _FEWEST else looks)
 
     def _above(
         self,
         name: str,
-        differences: Sequence[Cell],
-        sign: float = 1.0,
+        groups: Sequence[Sequence[Cell]],
+        sign: float,
+        fields: Mapping[str, Any],
         words: str = "",
-        **fields: Any,
+        margin: float = 0.0,
+        paper: float | None = None,
     ) -> Row:
-        """All of some differences, or their negatives, are above 0."""
-        looks, better = (
-            [self._look(d, sign) for d in differences],
-            sum(sign * d["value"] > 0 for d in differences),
-        )
+        """The mean of some differences, or its negative, is above minus the margin: of a group, or of each of several;
+        ``paper``: the paper's mean.
+        """
+        rows = [difference for group in groups for difference in group]
+        values = [row["value"] for row in rows] if len(groups) == 1 else map(_mean, groups)
+        better = sum(sign * row["value"] > 0 for row in rows)
+        counts = {"mean": _mean(rows), "margin": margin, "better": better, "of": len(rows)}
         return Row(
             name,
-            _test(differences),
-            looks,
-            {"better": better, "of": len(differences), **fields},
-            words=words,
+            _test(rows),
+            _UNITS,
+            [self._look(group, sign, margin) for group in groups if group],
+            [margin + sign * value for value in values],
+            {**counts, **fields},
+            "mean" if len(groups) == 1 else "all",
+            words,
+            None if paper is None else self._look(rows, sign, -paper),
         )
 
     def _between(self, methods: str, metric: str, groups: Sequence[str] = ()) -> dict[str, Cell]:
@@ -121,17 +145,9 @@ class _Tests:
             ("ece", "rises", 1.0),
         ):
             if change := self._of.get(f"change/{group}/{metric}"):
-                yield self._above(
-                    f"{group}_{metric}",
-                    [change],
-                    sign,
-                    "fall",
-                    metric=NAMES[metric],
-                    verb=verb,
-                    shift=_SHIFTS[group],
-                    **change,
-                    **self._ends(group, metric),
-                )
+                fields = {**change, **self._ends(group, metric), "metric": NAMES[metric]}
+                fields |= {"verb": verb, "shift": _SHIFTS[group]}
+                yield self._above(f"{group}_{metric}", [[change]], sign, fields, "fall")
 
     def steps(self, group: str) -> Row:
         """R@1 falls from every severity to the next."""
@@ -141,80 +157,51 @@ class _Tests:
             if (key := f"step/{name}/accuracy") in self._of
         }
         text = "; ".join(f"to {name}: {step['value']:+.3f}" for name, step in steps.items())
-        return self._above(
-            f"{group}_steps", list(steps.values()), -1.0, "steps", shift=_SHIFTS[group], steps=text
-        )
+        fields = {"shift": _SHIFTS[group], "steps": text}
+        each = [[step] for step in steps.values()]
+        return self._above(f"{group}_steps", each, -1.0, fields, "steps")
 
     def ensemble(self) -> Iterator[Row]:
-        """The ensemble is best in accuracy and Brier score, on all conditions and on the strongest (3)."""
+        """The ensemble is best in accuracy and Brier score, in the mean over conditions and on the strongest (3)."""
         for metric, sign, rivals in (
             ("accuracy", 1.0, ("vanilla", "dropout")),
             ("brier", -1.0, ("temperature", "dropout")),
         ):
-            every = [
-                (rival, condition, row)
-                for rival in rivals
-                for condition, row in self._between(f"ensemble-{rival}", metric).items()
-            ]
+            every = {rival: self._between(f"ensemble-{rival}", metric) for rival in rivals}
+            fields = {"metric": NAMES[metric], "others": " and ".join(rivals)}
+            groups = [list(rows.values()) for rows in every.values() if rows]
+            yield self._above(f"ensemble_{metric}", groups, sign, fields, "ensemble")
             last = self._named("uw")[-1:]
-            strongest = {rival: row for rival, condition, row in every if condition in last}
-            seen = ", ".join(
+            strongest = {m: [rows[c]] for m, rows in every.items() for c in last if c in rows}
+            fields["seen"] = ", ".join(
                 f"{m} {self._seen(c, metric, m)}" for c in last for m in ("ensemble", *strongest)
             )
-            above = partial(
-                self._above, sign=sign, metric=NAMES[metric], others=" and ".join(rivals)
-            )
-            name, rows = f"ensemble_{metric}", [row for _, _, row in every]
-            yield above(name, rows, words="ensemble")
-            name, rows = f"{name}_strongest", list(strongest.values())
-            yield above(name, rows, words="ensemble_strongest", seen=seen)
+            name, groups = f"ensemble_{metric}_strongest", list(strongest.values())
+            yield self._above(name, groups, sign, fields, "ensemble_strongest")
 
     def temperature(self) -> Iterator[Row]:
         """Temperature scaling has the smallest ECE, which rises with the shift (4, 5)."""
-        rows = list(self._between("temperature-vanilla", "ece").values())
-        yield self._above(
-            "temperature_vanilla",
-            rows,
-            -1.0,
-            "temperature",
-            other="vanilla",
-            where="on every condition",
-            mean=_mean(rows),
-        )
-        rows = list(
-            self._between("ensemble-temperature", "ece", ("uw", "ic", "importance")).values()
-        )
-        yield self._above(
-            "temperature_ensemble",
-            rows,
-            1.0,
-            "temperature",
-            other="the ensemble",
-            where="on every condition of unknown words, deleted turns and importance",
-            mean=_mean(rows, -1.0),
-        )
+        for other, methods, sign in (
+            ("vanilla", "temperature-vanilla", -1.0),
+            ("the ensemble", "ensemble-temperature", 1.0),
+        ):
+            rows = list(self._between(methods, "ece", _SHIFTED).values())
+            name = f"temperature_{other.split()[-1]}"
+            yield self._above(name, [rows], sign, {"other": other}, "temperature")
         if rises := self._of.get("change/uw/ece/temperature"):
             first, last = (
                 PAGE.paper["rows"][self._named("uw")[end]]["temperature"][2] for end in (0, -1)
             )
-            size = [self._look(rises, 1.0, -(last - first))]  # above the paper's rise
-            yield self._above("temperature_rises", [rises], **rises)._replace(size=size)
+            yield self._above("temperature_rises", [[rises]], 1.0, rises, paper=last - first)
 
     def dropout(self) -> Iterator[Row]:
         """Dropout has a smaller ECE than the plain ranker, and no higher R@1."""
         groups = ("uw", "kw", "ic", "importance")
         rows = list(self._between("dropout-vanilla", "ece", groups).values())
-        yield self._above("dropout_ece", rows, -1.0, mean=_mean(rows))
+        yield self._above("dropout_ece", [rows], -1.0, {})
         changes = self._between("dropout-vanilla", "accuracy")
         rows = [row for condition, row in changes.items() if condition != "sr-1"]
-        fields = {
-            "better": sum(row["value"] <= 0 for row in rows),
-            "of": len(rows),
-            "mean": _mean(rows),
-            "margin": _NO_GAIN,
-        }
-        looks = [self._look(row, -1.0, _NO_GAIN) for row in rows]
-        yield Row("dropout_accuracy", _test(rows), looks, fields)
+        yield self._above("dropout_accuracy", [rows], -1.0, {}, margin=_NO_GAIN)
 
     def known_words(self) -> Row:
         """Known words harm less than unknown ones (6)."""
@@ -224,21 +211,22 @@ class _Tests:
         seen = "; ".join(
             f"{ratio}: {row['value']:+.3f} ({row['rows'][0]})" for ratio, row in pairs.items()
         )
-        return self._above("known_words", list(pairs.values()), seen=seen)
+        return self._above("known_words", [list(pairs.values())], 1.0, {"seen": seen})
 
     def short_contexts(self) -> Iterator[Row]:
         """R@1 is flat over real lengths, and falls more where turns are deleted (7)."""
         yield from self.flat("short_flat")
         if control := self._of.get("control/accuracy"):
-            yield self._above("short_control", [control], **control)
+            yield self._above("short_control", [[control]], 1.0, control)
 
     def flat(self, name: str) -> Iterator[Row]:
         """R@1 is flat over real lengths (7), and from the least important words up to the middle (8)."""
         short = name == "short_flat"
         if row := self._of.get("change/sr/accuracy" if short else "flat/importance/accuracy"):
-            look = all_of([self._look(row, sign, FLAT) for sign in (1.0, -1.0)])
+            look = all_of([self._look([row], sign, FLAT) for sign in (1.0, -1.0)])
             fields = {**row, "margin": FLAT, **(self._ends("sr", "accuracy") if short else {})}
-            yield Row(name, f"two one-sided tests, {_test([row])}", [look], fields)
+            room = [FLAT - abs(row["value"])]
+            yield Row(name, f"two one-sided tests, {_test([row])}", _UNITS, [look], room, fields)
 
 
 def _test(differences: Sequence[Cell]) -> str:
@@ -246,8 +234,8 @@ def _test(differences: Sequence[Cell]) -> str:
     return "bootstrap over conversations" + " and t test over trainings, both" * both
 
 
-def _mean(rows: Sequence[Cell], sign: float = 1.0) -> float:
-    return sum(sign * row["value"] for row in rows) / len(rows) if rows else 0.0
+def _mean(rows: Sequence[Cell]) -> float:
+    return sum(row["value"] for row in rows) / len(rows) if rows else 0.0
 
 
 def _chart(across: str) -> dict[str, Any]:

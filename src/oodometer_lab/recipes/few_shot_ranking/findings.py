@@ -10,7 +10,7 @@ from typing import Any
 
 from oodometer.reports.drawings import Panel, axis
 
-from ..kit.claims import Claim, Look, Row, claims_from, claims_table, contrast, positive
+from ..kit.claims import Claim, Look, Row, all_of, claims_from, claims_table, contrast
 from ..kit.publish import Figures
 from ..kit.tables import Page, dash, tables_page
 from .lineup import SUITES
@@ -23,8 +23,9 @@ NEAR = 0.05
 CHANCE = 0.1
 """Distance from 50 % up to which a method is called near chance; the paper's own are 50.5 to 58.0 %."""
 _EXTREME = 0.05
-_SEEDS = "t test over suites (seeds)"
-_STRATA = "Welch's t test over suites, each set a stratum of its own"
+_TEST = "t test over suites, Welch's over sets"
+_PAWS_WORDS = 39
+"""Words of a pair of PAWS, in the mean. Of twice as many subsets SHAP has none but single words and all but one."""
 _MSGS, _PAIRS = ("MORPH", "VERB", "ADJECT"), ("PAWS", "SUB", "CON")
 _EVERY, _HANS = (*_MSGS, *_PAIRS), ("SUB", "CON")
 _WINDOW = {"MORPH": "irreg", "VERB": "verb", "ADJECT": "adj"}
@@ -32,7 +33,10 @@ _OWN = {"PAWS": "swap-avg", "SUB": "index-diff", "CON": "const"}
 _GENERAL = ("max-diff", "sum-diff", "index-diff", "first-tok")
 _ACROSS = "architectures"
 PAGE = Page.beside(__file__)
+_SUITES = "suites of models"
 Record = Mapping[str, Any]
+Lead = tuple[str, str, str]
+"""A set, the better and the worse method; "" for none, whose accuracy is 0."""
 Shown = Mapping[str, Mapping[str, str]]
 """Of each set its methods, by the words before the number of each."""
 
@@ -56,38 +60,42 @@ class FewShotAccuracies:
         self,
         suites: Sequence[str],
         method: str,
-        less: str = "",
         group: str = "inoculated",
         beside: Sequence[str] = (),
     ) -> list[float]:
-        """For every seed a method, less another one: the mean over the suites that have both, and all ``beside``."""
+        """For every seed a method's mean over the suites that have it, and all ``beside``."""
         means = []
         for seed in self.seeds:
             rows = [
                 self._rows.get((suite, group, seed), {}).get("few_shot", {}) for suite in suites
             ]
-            rows = [row for row in rows if {method, less or method, *beside} <= row.keys()]
-            values = [row[method] - (row[less] if less else 0.0) for row in rows]
+            values = [row[method] for row in rows if {method, *beside} <= row.keys()]
             means += [sum(values) / len(values)] if values else []
         return means
 
-    def over(
-        self, suites: Sequence[str], method: str, less: str, group: str = "inoculated"
-    ) -> Look:
-        """A method is better than another in the mean over some sets. Suites of one seed are independent, but for those
-        of HANS, which rank the same models: their mean is one.
+    def leads(self, pairs: Sequence[Lead], group: str = "inoculated") -> list[float]:
+        """For every seed the mean over the pairs that it has of what the better method is ahead of the worse one."""
+        means = []
+        for seed in self.seeds:
+            leads = []
+            for suite, better, worse in pairs:
+                row = {"": 0.0, **self._rows.get((suite, group, seed), {}).get("few_shot", {})}
+                if better in row and worse in row:
+                    leads.append(row[better] - row[worse])
+            means += [sum(leads) / len(leads)] if leads else []
+        return means
+
+    def over(self, pairs: Sequence[Lead], offset: float = 0.0, group: str = "inoculated") -> Look:
+        """The mean lead over the pairs, and an offset, is above 0. Suites of one seed are independent, but for those of
+        HANS, which rank the same models: their mean is one.
         """
-        strata = [[suite] for suite in suites if suite not in _HANS] + [
-            [suite for suite in suites if suite in _HANS]
-        ]
-        weighted = [
-            (means, len(stratum))
-            for stratum in strata
-            if (means := self.means(stratum, method, less, group))
-        ]
+        strata: dict[str, list[Lead]] = {}
+        for pair in pairs:
+            strata.setdefault("HANS" if pair[0] in _HANS else pair[0], []).append(pair)
+        known = [(leads, len(p)) for p in strata.values() if (leads := self.leads(p, group))]
         return contrast(
-            [means for means, _ in weighted],
-            [weight / sum(n for _, n in weighted) for _, weight in weighted],
+            [[lead + offset for lead in leads] for leads, _ in known],
+            [count / sum(n for _, n in known) for _, count in known],
         )
 
     def words(self, methods: Shown, group: str = "inoculated") -> str:
@@ -95,7 +103,7 @@ class FewShotAccuracies:
         words = []
         for suite, by_text in methods.items():
             each = [
-                text + percent(self.means([suite], m, "", group, [*by_text.values()]))
+                text + percent(self.means([suite], m, group, [*by_text.values()]))
                 for text, m in by_text.items()
             ]
             words.append(f"{suite} {', '.join(each)}")
@@ -105,7 +113,7 @@ class FewShotAccuracies:
         """The mean over seeds, with a dagger where the paper's own test says better than ACC in all of them."""
         tested = [row["p_draws"] for row in self.rows(suite, group) if method in row["p_draws"]]
         better = tested and max(row[method] for row in tested) < 0.05
-        return percent(self.means([suite], method, "", group)) + (" †" if better else "")
+        return percent(self.means([suite], method, group)) + (" †" if better else "")
 
 
 def percent(values: Sequence[float]) -> str:
@@ -119,162 +127,147 @@ def percent(values: Sequence[float]) -> str:
 
 def claims_of(result: Record) -> list[Claim]:
     """Every claim of the protocol, in its order, and those of this recipe, each by t tests over seeds."""
-    table, acc = FewShotAccuracies(result), str(result["baseline"])
-    tests = _Tests(table, acc)
+    tests = _Tests(result)
     rows = [tests.strong(), *tests.windows(), *tests.made_factors(), *tests.confidence()]
-    rows += [*tests.across_architectures(), tests.near_pairs()]
-    for method in result["combined"]:  # rankings that the paper does not have
-        name = (
-            method.lower().replace("+", "").replace("-", "_").replace("  ", "_").replace(" ", "_")
-        )
-        fields = {
-            "method": method,
-            "seen": table.words({suite: {"": method, "ACC ": acc} for suite in _EVERY}),
-        }
-        look = table.over(_EVERY, method, acc)
-        rows.append(Row(f"combined_{name}", _STRATA, [look], fields, words="combined"))
+    rows += [*tests.across_architectures(), tests.near_pairs(), *tests.combined()]
     return claims_from(PAGE, rows)
 
 
-def _tested(
-    name: str,
-    samples: Sequence[Sequence[float]],
-    test: str = _SEEDS,
-    words: str = "",
-    **fields: Any,
-) -> Row:
-    """The mean behind each of some samples is above 0."""
-    return Row(name, test, list(map(positive, samples)), fields, words=words)
+def _printed(suite: str, name: str) -> float | None:
+    """What the paper prints of a method, as a share."""
+    method, _, factor = name.rpartition("/")
+    if suite in _MSGS:
+        number = PAGE.paper["table_1"][suite].get(name)
+    else:
+        source = PAGE.paper["factors"][method] if method else PAGE.paper["table_2"]
+        number = source[suite].get(factor)
+    return None if number is None else number / 100
 
 
 class _Tests:
-    """The claims of the protocol on few-shot accuracies, ``acc`` the baseline."""
+    """The claims of the protocol on few-shot accuracies."""
 
-    def __init__(self, table: FewShotAccuracies, acc: str) -> None:
-        self._table, self._acc = table, acc
+    def __init__(self, result: Record) -> None:
+        self._table, self._acc = FewShotAccuracies(result), str(result["baseline"])
+        self._combined: Sequence[str] = result["combined"]
+        self._asks_enough = result["sizes"]["samples"] > 2 * _PAWS_WORDS
 
     def _ranks(
         self,
         name: str,
-        pairs: Sequence[tuple[str, str, str]],
+        pairs: Sequence[Lead],
         methods: Shown,
+        fields: Mapping[str, Any],
         words: str = "",
-        **fields: Any,
+        bears: bool = True,
+        offset: float = 0.0,
+        group: str = "inoculated",
     ) -> Row:
-        """Each pair is a set with its better and worse method."""
-        samples = [self._table.means([suite], better, worse) for suite, better, worse in pairs]
-        return _tested(
-            name,
-            samples,
-            words=words,
-            seen=self._table.words(methods),
-            better=sum(sum(sample) > 0 for sample in samples),
-            of=len(samples),
-            **fields,
-        )
+        """In the mean over the pairs one method is ahead of another, or of minus the offset."""
+        table = self._table
+        leads = [table.leads([pair], group) for pair in pairs]
+        effects = [sum(values) / len(values) + offset for values in leads if values]
+        fields = {**fields, "seen": table.words(methods, group)}
+        looks = [table.over(pairs, offset, group)] if effects else []
+        return Row(name, _TEST, _SUITES, looks, effects, fields, "mean", words, None, bears)
+
+    def _sized(self, row: Row, pairs: Sequence[Lead]) -> Row:
+        """A row with the look at a lead as large as the paper's."""
+        theirs = [
+            [_printed(suite, name) if name else 0.0 for name in names] for suite, *names in pairs
+        ]
+        if not row.looks or any(None in pair for pair in theirs):
+            return row
+        lead = sum(float(a or 0.0) - float(b or 0.0) for a, b in theirs) / len(theirs)
+        return row._replace(size=self._table.over(pairs, -lead))
 
     def strong(self) -> Row:
-        """ACC is strong in every set (1)."""
-        samples = [
-            [value - STRONG for value in self._table.means([suite], self._acc)] for suite in _EVERY
-        ]
-        seen = self._table.words({suite: {"": self._acc} for suite in _EVERY})
-        return _tested("acc_strong", samples, bound=STRONG, seen=seen)
+        """ACC is strong, in the mean over the sets (1)."""
+        acc, pairs = self._acc, [(suite, self._acc, "") for suite in _EVERY]
+        shown = {suite: {"": acc} for suite in _EVERY}
+        return self._ranks("acc_strong", pairs, shown, {"bound": STRONG}, offset=-STRONG)
 
     def windows(self) -> Iterator[Row]:
         """Methods of attribution on the words that the models of MSGS are about (2, 3)."""
-        acc = self._acc
-        for suite, window in _WINDOW.items():
-            lime = f"lime/{window}"
-            name, methods = (
-                f"lime_window_{suite.lower()}",
-                {suite: {f"{lime} ": lime, f"{acc} ": acc}},
-            )
-            yield self._ranks(name, [(suite, lime, acc)], methods, "lime_window", suite=suite)
-        for first, second in (("token-ig", "shap"), ("shap", "lime")):
-            pairs, methods = [], {}
-            for suite, window in _WINDOW.items():
-                worse, better = f"{first}/{window}", f"{second}/{window}"
-                pairs.append((suite, better, worse))
-                methods[suite] = {f"{first} ": worse, f"{second} ": better}
-            name = f"{first.replace('-', '_')}_below_{second}"
-            yield self._ranks(name, pairs, methods, "below", first=first, second=second)
-        shap = {suite: f"shap/{_WINDOW[suite]}" for suite in ("MORPH", "VERB")}
-        pairs = [(suite, acc, factor) for suite, factor in shap.items()]
-        methods = {suite: {"shap ": factor, "ACC ": acc} for suite, factor in shap.items()}
-        yield self._ranks("shap_below_acc", pairs, methods)
+        for name, better, worse, suites in (
+            ("lime_window", "lime", "", _MSGS),
+            ("token_ig_below_shap", "shap", "token-ig", _MSGS),
+            ("shap_below_lime", "lime", "shap", _MSGS),
+            ("shap_below_acc", "", "shap", ("MORPH", "VERB")),
+        ):
+            pairs, methods = list[Lead](), {}
+            for suite in suites:
+                ahead, behind = (
+                    f"{m}/{_WINDOW[suite]}" if m else self._acc for m in (better, worse)
+                )
+                pairs.append((suite, ahead, behind))
+                methods[suite] = {f"{method.split('/')[0]} ": method for method in (ahead, behind)}
+            words = "below" if "" not in (better, worse) else name
+            fields = {"first": worse, "second": better}
+            row = self._ranks(name, pairs, methods, fields, words)
+            yield self._sized(row, pairs)
 
     def made_factors(self) -> Iterator[Row]:
         """Factors that were made for a set against ACC, and general ones (4, 5)."""
-        acc, lime = self._acc, "lime/swap-avg"
-        shap = {suite: f"shap/{factor}" for suite, factor in _OWN.items()}
-        pairs = [(suite, factor, acc) for suite, factor in shap.items()]
-        yield self._ranks("shap_own_factors", pairs, self._beside_acc(shap))
-        theirs = PAGE.paper["factors"]["lime"]["PAWS"]["swap-avg"] / 100
-        lead = theirs - PAGE.paper["table_2"]["PAWS"]["ACC"] / 100
-        size = [positive([value - lead for value in self._table.means(["PAWS"], lime, acc)])]
-        methods = {"PAWS": {f"{lime} ": lime, f"{acc} ": acc}}
-        yield self._ranks("lime_swap_avg", [("PAWS", lime, acc)], methods)._replace(size=size)
-        for name, method, suites in (
-            ("lime_other_factors", "lime", _HANS),
-            ("ig_own_factors", "token-ig", _PAIRS),
+        for name, method, suites, sign in (
+            ("shap_own_factors", "shap", _PAIRS, 1),
+            ("lime_swap_avg", "lime", ("PAWS",), 1),
+            ("lime_other_factors", "lime", _HANS, -1),
+            ("ig_own_factors", "token-ig", _PAIRS, -1),
         ):
             factors = {suite: f"{method}/{_OWN[suite]}" for suite in suites}
-            pairs = [(suite, acc, factor) for suite, factor in factors.items()]
-            yield self._ranks(name, pairs, self._beside_acc(factors))
+            pairs = [
+                (suite, factor, self._acc) if sign > 0 else (suite, self._acc, factor)
+                for suite, factor in factors.items()
+            ]
+            shown = {s: {f"{_OWN[s]} ": f, "ACC ": self._acc} for s, f in factors.items()}
+            bears = self._asks_enough or method != "shap"
+            row = self._ranks(name, pairs, shown, {}, bears=bears)
+            yield self._sized(row, pairs)
         pairs = [
-            (suite, acc, f"shap/{factor}")
+            (suite, self._acc, f"shap/{factor}")
             for suite in _PAIRS
             for factor in _GENERAL
             if factor != _OWN[suite]
         ]
-        yield self._ranks("general_factors", pairs, {})
-
-    def _beside_acc(self, factors: Mapping[str, str]) -> Shown:
-        return {
-            suite: {f"{_OWN[suite]} ": factor, "ACC ": self._acc}
-            for suite, factor in factors.items()
-        }
+        yield self._ranks("general_factors", pairs, {}, {}, bears=self._asks_enough)
 
     def confidence(self) -> Iterator[Row]:
         """CONF is below ACC, near chance on MSGS, and wrong way round on PAWS (6)."""
-        means, words = self._table.means, self._table.words
+        table, shown = self._table, {suite: {"": "CONF"} for suite in _EVERY}
         pairs = [(suite, self._acc, "CONF") for suite in _EVERY]
-        yield self._ranks("conf_below_acc", pairs, {suite: {"": "CONF"} for suite in _EVERY})
-        samples = [
-            [CHANCE - sign * (value - 0.5) for value in means([suite], "CONF")]
-            for suite in _MSGS
-            for sign in (1, -1)
-        ]
-        test, seen = f"two one-sided {_SEEDS}", words({suite: {"": "CONF"} for suite in _MSGS})
-        yield _tested("conf_near_chance", samples, test, bound=CHANCE, seen=seen)
-        seen = words({"PAWS": {f"{method} ": method for method in ("CONF", "CONF reversed")}})
-        theirs = PAGE.paper["table_2"]["PAWS"]["CONF"] / 100
-        below, smaller = (
-            [bound - value for value in means(["PAWS"], "CONF")] for bound in (0.5, theirs)
-        )
-        row = _tested("conf_reversed_paws", [below], seen=seen)
-        yield row._replace(size=[positive(smaller)])
+        yield self._sized(self._ranks("conf_below_acc", pairs, shown, {}), pairs)
+        pairs = [(suite, "CONF", "") for suite in _MSGS]
+        shown = {suite: {"": "CONF"} for suite in _MSGS}
+        row = self._ranks("conf_near_chance", pairs, shown, {"bound": CHANCE}, offset=-0.5)
+        looks = [table.over(pairs, CHANCE - 0.5), table.over(pairs, -CHANCE - 0.5).denied]
+        room = [CHANCE - abs(sum(row.effects) / max(1, len(row.effects)))]
+        yield row._replace(test=f"two one-sided {_TEST}", looks=[all_of(looks)], effects=room)
+        pairs = [("PAWS", "", "CONF")]
+        shown = {"PAWS": {f"{method} ": method for method in ("CONF", "CONF reversed")}}
+        row = self._ranks("conf_reversed_paws", pairs, shown, {}, offset=0.5)
+        yield self._sized(row, pairs)
 
     def across_architectures(self) -> Iterator[Row]:
         """General factors beside ACC across architectures, and how often they rank a pair all alike (7)."""
-        table, acc = self._table, self._acc
         for factor in _GENERAL:
-            shap = f"shap/{factor}"
-            seen = table.words({suite: {"": shap, "ACC ": acc} for suite in _PAIRS}, _ACROSS)
-            name, fields = (
+            shap, acc = f"shap/{factor}", self._acc
+            pairs = [(suite, shap, acc) for suite in _PAIRS]
+            shown = {suite: {"": shap, "ACC ": acc} for suite in _PAIRS}
+            yield self._ranks(
                 f"architectures_{factor.replace('-', '_')}",
-                {"factor": factor, "seen": seen},
+                pairs,
+                shown,
+                {"factor": factor},
+                _ACROSS,
+                self._asks_enough,
+                group=_ACROSS,
             )
-            look = table.over(_PAIRS, shap, acc, _ACROSS)
-            yield Row(name, _STRATA, [look], fields, words=_ACROSS)
         shares = list(self._extreme_shares())
-        yield _tested(
-            "architectures_extreme",
-            [[factors - plain for factors, plain in shares]] if shares else [],
-            factors=percent([factors for factors, _ in shares]),
-            plain=percent([plain for _, plain in shares]),
-        )
+        both = [percent(values) for values in zip(*shares, strict=True)]
+        fields = dict(zip(("factors", "plain"), both or ("-", "-"), strict=True))
+        row = _of_seeds("architectures_extreme", shares, fields)
+        yield row._replace(bears=self._asks_enough)
 
     def _extreme_shares(self) -> Iterator[tuple[float, float]]:
         """For every seed: of pairs, the share that factors, and ACC, nearly always rank alike."""
@@ -305,17 +298,30 @@ class _Tests:
             if pairs:
                 lime, acc = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
                 means.append((lime, acc))
-        if not means:
-            return _tested("near_pairs", [], bound=NEAR, seen="no such pair")
-        lime, acc = (percent(values) for values in zip(*means, strict=True))
-        seen, samples = f"{count} pairs: {lime}, ACC {acc}", [[a - b for a, b in means]]
-        return _tested("near_pairs", samples, bound=NEAR, seen=seen)
+        both = [percent(values) for values in zip(*means, strict=True)]
+        seen = f"{count} pairs: {', ACC '.join(both)}" if means else "no such pair"
+        return _of_seeds("near_pairs", means, {"bound": NEAR, "seen": seen})
 
     def _near(self, row: Record) -> list[tuple[float, float]]:
         """Pairwise accuracies of LIME and ACC on the near pairs of a row."""
         lime, acc = row["pairwise"].get(f"lime/{_WINDOW[row['suite']]}"), row["pairwise"][self._acc]
         near = [i for i, pair in enumerate(row["pairs"]) if pair["gap"] <= NEAR]
         return [] if lime is None else [(lime[i], acc[i]) for i in near]
+
+    def combined(self) -> Iterator[Row]:
+        """Rankings that the paper does not have, beside ACC."""
+        for method in self._combined:
+            name = "_".join(method.lower().replace("+", " ").replace("-", "_").split())
+            pairs = [(suite, method, self._acc) for suite in _EVERY]
+            shown = {suite: {"": method, "ACC ": self._acc} for suite in _EVERY}
+            yield self._ranks(f"combined_{name}", pairs, shown, {"method": method}, "combined")
+
+
+def _of_seeds(name: str, pairs: Sequence[tuple[float, float]], fields: Record) -> Row:
+    """Of two numbers a seed the first is above the second, in the mean."""
+    leads = [first - second for first, second in pairs]
+    looks, effects = ([contrast([leads], [1.0])], [sum(leads) / len(leads)]) if leads else ([], [])
+    return Row(name, _TEST, _SUITES, looks, effects, fields)
 
 
 def _extreme_share(values: Sequence[float]) -> float:
@@ -484,7 +490,7 @@ def _across(result: Record, table: FewShotAccuracies) -> str:
         if name in names:
             method, _, factor = name.rpartition("/")
             printed = dash(theirs.get(factor) if method in ("", "shap") else None)
-            mean = percent(table.means(_PAIRS, name, "", _ACROSS))
+            mean = percent(table.means(_PAIRS, name, _ACROSS))
             each = (table.cell(suite, name, _ACROSS) for suite in _PAIRS)
             rows.append([name, mean, *each, printed])
     for guess in result["guess"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from oodometer.metrics.resampling import REPLICATES
 
 from .tables import Page, section
 
-LEVEL = 0.05  # a claim that is false is said to hold, or one that is true not to, in at most this share of the cases
+LEVEL = 0.05  # of a two-sided test: a claim without any effect gets a verdict in at most this share of the cases
 POWER = 0.8  # with which the smallest visible effect of an undecided claim would be seen
 MOST_FLIPS = 20
 Sees = Callable[[float, float], float]
@@ -53,6 +53,16 @@ class Look:
     refutes: float = 1.0
     sees: Sees = field(default=lambda level, power: math.inf, compare=False, repr=False)
 
+    @property
+    def p(self) -> float:
+        """Two-sided: twice the smaller tail, at most 1."""
+        return min(1.0, 2 * min(self.supports, self.refutes))
+
+    @property
+    def denied(self) -> Look:
+        """The same look at the opposite statement."""
+        return Look(self.refutes, self.supports, self.sees)
+
 
 def share(value: float, replicates: int = REPLICATES, error: float | None = None) -> Look:
     """The statement was seen in a share of bootstrap replicates: p = (1 + replicates against it) / (1 + replicates).
@@ -84,16 +94,18 @@ def gap(value: float, error: float, freedom: float = math.inf) -> Look:
     return Look(float(t.sf(z, freedom)), float(t.cdf(z, freedom)), sees)
 
 
-def spread(cell: Mapping[str, Any]) -> float:
-    """Standard error of a number, from the wider arm of its interval."""
-    wider = max(cell["upper"] - cell["value"], cell["value"] - cell["lower"])
-    return float(wider / normal_quantile(cell["level"]))
-
-
-def above(cell: Mapping[str, Any], bound: float) -> Look:
-    """A number with its interval is above a bound, by the arm of the interval on the bound's side."""
+def above(
+    cell: Mapping[str, Any], bound: float, between: float = 0.0, freedom: float = math.inf
+) -> Look:
+    """A number with its interval is above a bound, by the arm of the interval on the bound's side. ``between``: the
+    variance between trainings, known with ``freedom`` degrees, in the place of the cell's own (``between``); degrees of
+    freedom of its sum with the variance over rows by Satterthwaite (1946).
+    """
     arm = cell["value"] - cell["lower"] if cell["value"] > bound else cell["upper"] - cell["value"]
-    return gap(cell["value"] - bound, arm / normal_quantile(cell["level"]))
+    rows = (arm / normal_quantile(cell["level"])) ** 2 - cell.get("between", 0.0)
+    variance = max(rows, 0.0) + between
+    of_sum = freedom * (variance / between) ** 2 if between else math.inf
+    return gap(cell["value"] - bound, variance**0.5, of_sum)
 
 
 def binomial(successes: int, trials: int, chance: float) -> Look:
@@ -133,24 +145,27 @@ def sign_flips(differences: Sequence[float]) -> Look:
     )
 
 
-def contrast(samples: Sequence[Sequence[float]], weights: Sequence[float]) -> Look:
+def contrast(
+    samples: Sequence[Sequence[float]], weights: Sequence[float], pooled: bool = False
+) -> Look:
     """The weighted sum of the means behind some independent samples, of two values each, is above 0: Welch's t test
-    (1947), its degrees of freedom by Satterthwaite (1946).
+    (1947), its degrees of freedom by Satterthwaite (1946); or Student's, with the variance ``pooled`` over the samples.
     """
     if not samples or min(map(len, samples)) < 2:
         return Look()
     difference = sum(
         weight * sum(values) / len(values) for weight, values in zip(weights, samples, strict=True)
     )
-    parts = [
-        w * w * float(np.var(x, ddof=1)) / len(x) for w, x in zip(weights, samples, strict=True)
-    ]
-    if sum(parts) <= 0:
+    counts = np.array([len(values) for values in samples])
+    variances = np.array([np.var(values, ddof=1) for values in samples])
+    if pooled:
+        variances[:] = (counts - 1) @ variances / (counts - 1).sum()
+    parts = np.square(weights) * variances / counts
+    if parts.sum() <= 0:
         return gap(difference, 0.0)
-    freedom = sum(parts) ** 2 / sum(
-        v**2 / (len(x) - 1) for v, x in zip(parts, samples, strict=True)
-    )
-    return gap(difference, sum(parts) ** 0.5, freedom)
+    of_parts = parts.sum() ** 2 / (parts**2 / (counts - 1)).sum()
+    freedom = float((counts - 1).sum() if pooled else of_parts)
+    return gap(difference, float(parts.sum()) ** 0.5, freedom)
 
 
 def either(looks: Sequence[Look]) -> Look:
@@ -168,6 +183,11 @@ def all_of(looks: Sequence[Look]) -> Look:
     a margin, the effect is the smallest margin that would be shown if the number were 0.
     """
     return at_least(len(looks), looks)
+
+
+def agreeing(looks: Sequence[Look]) -> Look:
+    """Several tests of one statement, over different units: to hold, and not to, takes all of them."""
+    return replace(all_of(looks), refutes=max(look.refutes for look in looks))
 
 
 def at_least(count: int, looks: Sequence[Look]) -> Look:
@@ -202,130 +222,124 @@ def partial_conjunction(p_values: Sequence[float], count: int) -> float:
 FEWEST = 3  # things from which on "most" means something
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, what was seen here, the test (empty: the claim stays undecided) and what it says,
-    corrected for the looks of this claim: on how many things it looked, and of how many the claim must be true;
-    ``unit`` of its effect; ``p_smaller``: p-value of an effect as large as the paper's, where that is tested.
-    """
-
-    name: str
-    claim: str
-    evidence: str
-    test: str = ""
-    look: Look = field(default_factory=Look)
-    looks: int = 1
-    needed: int = 1
-    unit: str = ""
-    p_smaller: float | None = None
-
-    @property
-    def visible(self) -> float | None:
-        """The smallest effect that its looks would see with power 0.8, to three digits, in its unit: a share where
-        that is points or %, times 100. None where it is not known, or the claim is decided.
-        """
-        if (
-            self.verdict != "undecided"
-            or not self.test
-            or not math.isfinite(effect := self.look.sees(LEVEL, POWER))
-        ):
-            return None
-        return float(f"{effect * (100 if self.unit.startswith(('points', '%')) else 1):.3g}")
-
-    @property
-    def verdict(self) -> str:
-        """Whether it "holds", "does not hold" or is "undecided"."""
-        if not self.test:
-            return "undecided"
-        if self.look.supports <= LEVEL:
-            return "holds"
-        return "does not hold" if self.look.refutes <= LEVEL else "undecided"
-
-
 class Row(NamedTuple):
-    """A row of a recipe's table of claims, whose words stand in ``page.toml``. ``needed``: of how many looks the claim
-    must be true ("all", "most": more than half of at least three, "any"), or (things that the one look joins, of them
-    needed). ``words``: whose words it takes, by default those of its name. ``size``: the same looks at the statement
-    that the effect is at least as large as the paper's, where the paper gives one.
+    """A row of a recipe's table of claims, whose words stand in ``page.toml``. ``drawn``: what would be drawn anew.
+    ``effects``: how far each thing lies on the claim's side. ``quantity``: "mean", whose one look is at the mean of the
+    effects; else a look a thing, or one that joins them: true of "all", "most" (more than half of at least three),
+    "any", or so many. ``words``: whose words it takes, by default those of its name. ``size``: the look at an effect as
+    large as the paper's. ``bears``: whether what stands in for the paper's can bear on its sentence.
     """
 
     name: str
     test: str
+    drawn: str
     looks: Sequence[Look]
+    effects: Sequence[float] = ()
     fields: Mapping[str, Any] = {}
-    needed: str | tuple[int, int] = "all"
+    quantity: str | int = "mean"
     words: str = ""
-    size: Sequence[Look] = ()
+    size: Look | None = None
+    bears: bool = True
+
+    @property
+    def needed(self) -> int:
+        """Of how many things the claim must be true."""
+        count = len(self.effects)
+        if isinstance(self.quantity, int):
+            return self.quantity
+        return {"most": count // 2 + 1, "all": count}.get(self.quantity, 1)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there is a test: not on nothing, and not on "most" of too few things."""
+        enough = len(self.effects) >= (FEWEST if self.quantity == "most" else 1)
+        return bool(self.test and self.looks and enough and self.bears)
+
+    @property
+    def look(self) -> Look:
+        """At the whole claim."""
+        if not self.is_tested:
+            return Look()
+        if len(self.looks) == 1:
+            return self.looks[0]
+        return either(self.looks) if self.quantity == "any" else at_least(self.needed, self.looks)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, what was seen here and in which ``unit``, and what a look says of it."""
+
+    row: Row
+    claim: str
+    evidence: str
+    unit: str
+
+    @property
+    def name(self) -> str:
+        """That of its row."""
+        return self.row.name
+
+    @property
+    def effect(self) -> float | None:
+        """The mean over the things, in its unit; None of a count."""
+        effects = self.row.effects if self.row.quantity == "mean" else ()
+        return self._in_unit(sum(effects) / len(effects)) if effects else None
+
+    @property
+    def visible(self) -> float | None:
+        """The smallest effect that its look would see with power 0.8, in its unit; None where it is not known, or the
+        claim is decided.
+        """
+        effect = self.row.look.sees(LEVEL / 2, POWER)
+        is_known = self.verdict == "undecided" and math.isfinite(effect)
+        return self._in_unit(effect) if is_known else None
+
+    def _in_unit(self, value: float) -> float:
+        """A number to three digits; a share in points or % times 100."""
+        return float(f"{value * (100 if self.unit.startswith(('points', '%')) else 1):.3g}")
+
+    @property
+    def verdict(self) -> str:
+        """Whether it "holds", "does not hold", is "undecided" or "not comparable"."""
+        look = self.row.look
+        if not self.row.bears:
+            return "not comparable"
+        if look.p > LEVEL:
+            return "undecided"
+        return "holds" if look.supports < look.refutes else "does not hold"
 
 
 def claims_from(page: Page, rows: Iterable[Row]) -> list[Claim]:
-    """The claims of a table; one on nothing, or on "most" of too few things, is undecided. Its words in ``page.toml``
-    are its sentence, what was seen and, where it is not the ``unit`` of ``page``, the unit of its effect: "points" and
-    "%" of a share, else the word after the number ("" for none).
+    """The claims of a table. Their words in ``page.toml`` are its sentence, what was seen and, where it is not the
+    ``unit`` of ``page``, the unit of its effect: "points" and "%" of a share, else the word after the number ("" for
+    none); of what cannot be compared, before what was seen the reason.
     """
     claims, usual = [], page.words.get("page", {}).get("unit", "")
     for row in rows:
-        words = (*page.words["claims"][row.words or row.name], usual)[:3]
-        claim, evidence, unit = (page.fill(text, row.fields) for text in words)
-        looks, count = row.looks, len(row.looks)
-        if isinstance(row.needed, tuple):
-            claims.append(Claim(row.name, claim, evidence, row.test, looks[0], *row.needed, unit))
-        elif row.needed == "any":
-            claims.append(Claim(row.name, claim, evidence, row.test, either(looks), count, 1, unit))
-        elif count < (FEWEST if row.needed == "most" else 1):
-            claims.append(Claim(row.name, claim, evidence or "nothing to look at"))
-        else:
-            needed = count // 2 + 1 if row.needed == "most" else count
-            smaller = at_least(needed, row.size).refutes if row.size else None
-            combined = at_least(needed, looks)
-            claims.append(
-                Claim(row.name, claim, evidence, row.test, combined, count, needed, unit, smaller)
-            )
+        name = row.words or row.name
+        claim, evidence, unit = (*page.words["claims"][name], usual)[:3]
+        if not row.bears:
+            evidence = f"{page.words['not_comparable'][name]}; {evidence}"
+        words = (page.fill(text, row.fields) for text in (claim, evidence, unit))
+        claims.append(Claim(row, *words))
     return claims
 
 
-_OVER_ROWS = "Tests are over rows: what another training would give they do not say."
-_WORDS = """\
-**The paper's findings here.** A claim holds, or does not, where its p-value is at most {level}, corrected for the \
-looks of the claim (partial conjunction); else it is undecided. {over} Of {tested} claims tested {decided} are \
-decided; {firm} of these verdicts also stand when corrected for the number of claims (Holm). "visible": \
-how large an effect must be, in each thing that an undecided claim needs, to be found with power {power} at the errors \
-seen here. One thing is enough to refute a claim about all of several; for that no size is given. "Smaller than in the \
-paper": undecided, but an effect as large as the paper's is refuted by the same test."""
-_HEADS = "the paper says | here | what was seen | test | p for | p against | p among all claims | visible"
-_ROW = "{claim} | {verdict}{smaller} | {evidence} | {tested} | {p_for:p} | {p_against:p} | {p_all:p} | {shown}"
+_WORDS = "**The paper's findings here**, by the rule at the head of `docs/papers.md`. "
+_HEADS = """\
+the paper says | quantity, of so many | drawn anew | here | effect | visible | unit | seen on | what was seen | test | \
+p | p among all claims | p of the paper's effect"""
+_ROW = """\
+{claim} | {quantity}, {seen[1]} | {drawn} | {verdict} | {effect} | {visible} | {unit} | {seen[0]} | {evidence} | \
+{test} | {p:p} | {p_all:p} | {p_smaller:p}"""
 
 
-def visible_words(claim: Mapping[str, Any]) -> str:
-    """The smallest visible effect of a claim with its unit; a dash where there is none."""
-    return "-" if claim.get("visible") is None else f"{claim['visible']:g} {claim['unit']}".rstrip()
+def p_words(p: float | None) -> str:
+    """A p-value, to three places."""
+    return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def is_smaller(claim: Mapping[str, Any]) -> bool:
-    """Whether an undecided claim's effect was shown to be smaller than the paper's."""
-    return bool(claim.get("p_smaller", 1.0) <= LEVEL)
-
-
-def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:
-    """Each claim with its verdict and test, and which verdicts stand among all; ``over``: what tests take as sample."""
-    rows, decided, tested = [], [], 0
-    for claim in claims:
-        words, looks = claim["test"] or "none", claim.get("looks", 0)
-        if claim["test"]:
-            tested += 1
-            decided += [claim] if claim["verdict"] != "undecided" else []
-            needed = "all" if claim["needed"] == looks else f"{claim['needed']} or more"
-            words += f"; {needed} of {looks} looks" if looks > 1 else ""
-        smaller = ", but smaller than in the paper" if is_smaller(claim) else ""
-        rows.append({**claim, "tested": words, "shown": visible_words(claim), "smaller": smaller})
-    fields = {
-        "level": LEVEL,
-        "power": POWER,
-        "over": over,
-        "tested": tested,
-        "decided": len(decided),
-    }
-    firm = sum(claim["p_all"] <= LEVEL for claim in decided)
-    table = {"tables": {"claims": {"row": _ROW}}}
-    page = Page(table, p=lambda p: "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}")
-    return section(page.fill(_WORDS, {**fields, "firm": firm}), _HEADS, page.rows("claims", rows))
+def claims_table(claims: Iterable[Mapping[str, Any]], over: str = "") -> str:
+    """Each claim with its verdict and test; ``over``: what tests take as sample."""
+    page = Page({"tables": {"claims": {"row": _ROW}}}, p=p_words)
+    return section(_WORDS + over, _HEADS, page.rows("claims", claims))

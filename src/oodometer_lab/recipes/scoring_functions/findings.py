@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,16 +11,15 @@ from oodometer.arrays import Array
 from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Panel
 
-from ..kit.claims import Claim, Look, Row, claims_from, claims_table, gap
+from ..kit.claims import Claim, Look, Row, all_of, claims_from, claims_table, gap
 from ..kit.publish import Figures
 from ..kit.tables import Page, dash, tables_page
 from .study import FORM
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
-PAIRED, TWO = (
-    "t test over images and trainings, paired in both",
-    "t test over images, paired, and trainings",
-)
+TEST = "t test over images and trainings"
+_DRAWN = "trainings and images"
+_ALIKE = 0.5  # of MA's error, by which errors that are called comparable differ at most; the paper gives no margin
 _FAR, _NEAR = "stl10", "cifar10.1"  # of the paper
 _SCORES, _TARGETS = ("conf", "lms", "ma"), ("correlated", "randomized")
 Shifts = Mapping[str, Mapping[str, Any]]
@@ -52,6 +51,8 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
         rows += [*_of_clean(tasks["clean"]), *_of_wrong_labels(tasks), *_of_compromised(tasks)]
     if "dominoes" in tasks:
         rows += _of_dominoes(tasks["dominoes"])
+    if result.get("form", FORM) != FORM:  # its LMS is by another policy and another grid
+        rows = [row._replace(bears="lms" not in row.name) for row in rows]
     return claims_from(PAGE, rows)
 
 
@@ -99,60 +100,60 @@ def _mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):.4f}"
 
 
-Pair = tuple[Mapping[str, Any], Mapping[str, Any], Sequence[float]]
-
-
-def falls(
-    name: str,
-    pairs: Sequence[Pair],
-    fields: Mapping[str, Any],
-    words: str = "",
-    unpaired: bool = False,
-) -> Row:
-    """Of each pair the second error is below the first; and it is at most as large a share of it as in the paper, where
-    both of the paper's are given. They are of the same models, or of other trainings (``unpaired``).
+class Pair(NamedTuple):
+    """Two errors, the first said to be the larger one, the paper's where it has both, and whose trainings they are: of
+    the same name where the models are the same.
     """
 
-    def looks(shares: Sequence[float]) -> list[Look]:
-        both = [
-            ([(share, high), (-1.0, low)])
-            for share, (high, low, _) in zip(shares, pairs, strict=True)
-        ]
-        return [
-            jackknife(*([term] for term in pair)) if unpaired else jackknife(pair) for pair in both
-        ]
+    high: Mapping[str, Any]
+    low: Mapping[str, Any]
+    paper: Sequence[float] = ()
+    of_high: str = ""
+    of_low: str = ""
 
-    shares = [paper[1] / paper[0] for _, _, paper in pairs if paper]
-    size = looks(shares) if len(shares) == len(pairs) else []
-    return Row(
-        name, TWO if unpaired else PAIRED, looks([1.0] * len(pairs)), fields, words=words, size=size
-    )
+    @property
+    def lead(self) -> float:
+        """How much the second error is below the first."""
+        return float(np.mean(self.high["by_model"]) - np.mean(self.low["by_model"]))
+
+
+def _mean_above(pairs: Sequence[Pair], share: float = 1.0) -> Look:
+    """In the mean over the pairs a share of the first error is above the second."""
+    parts: dict[str, list[tuple[float, Mapping[str, Any]]]] = {}
+    for pair in pairs:
+        parts.setdefault(pair.of_high, []).append((share / len(pairs), pair.high))
+        parts.setdefault(pair.of_low, []).append((-1 / len(pairs), pair.low))
+    return jackknife(*parts.values())
+
+
+def falls(name: str, pairs: Sequence[Pair], fields: Mapping[str, Any], words: str = "") -> Row:
+    """In the mean over the pairs the second error is below the first; and it is at most as large a share of it as in
+    the paper, where that has both of every pair.
+    """
+    size = None
+    if all(pair.paper for pair in pairs):
+        size = _mean_above(
+            pairs, sum(pair.paper[1] for pair in pairs) / sum(pair.paper[0] for pair in pairs)
+        )
+    leads = [pair.lead for pair in pairs]
+    look = _mean_above(pairs)
+    return Row(name, TEST, _DRAWN, [look], leads, fields, words=words, size=size)
 
 
 def _below(name: str, small: str, large: str, shifts: Shifts, paper: Mapping[str, Any]) -> Row:
-    """One score errs less than another on every shift, the same models on the same images."""
+    """One score errs less than another in the mean over the shifts, the same models on the same images."""
     pairs: dict[str, Pair] = {}
     for shift, cells in shifts.items():
-        both = [_cell(cells, score) for score in (small, large)]
-        if "lms" in (small, large):  # smoothness is known of some models and images
-            few = {
-                "by_model": _cell(cells, "conf")["by_model"][: len(_cell(cells, "lms")["by_model"])]
-            }
-            both[0] = _cell(cells, "conf-few") if "conf-few" in cells else few
-        pairs[shift] = (
-            both[1],
-            both[0],
-            [paper[score][shift] for score in (large, small)] if paper else (),
-        )
+        few = "lms" in (small, large) and "conf-few" in cells  # smoothness is known of some models
+        both = [_cell(cells, "conf-few" if few else small), _cell(cells, large)]
+        theirs = [paper[score][shift] for score in (large, small)] if paper else ()
+        pairs[shift] = Pair(both[1], both[0], theirs)
     summaries = (
-        f"{shift}: {_mean(low['by_model'])} / {_mean(high['by_model'])}"
-        for shift, (high, low, _) in pairs.items()
+        f"{shift}: {_mean(pair.low['by_model'])} / {_mean(pair.high['by_model'])}"
+        for shift, pair in pairs.items()
     )
-    return falls(
-        name,
-        [*pairs.values()],
-        {"seen": f"{NAMES[small]} / {NAMES[large]}: {'; '.join(summaries)}"},
-    )
+    seen = f"{NAMES[small]} / {NAMES[large]}: {'; '.join(summaries)}"
+    return falls(name, [*pairs.values()], {"seen": seen})
 
 
 def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:
@@ -175,12 +176,10 @@ def _rises(score: str, cells: Sequence[Mapping[str, Any]]) -> Row:
     steps = np.arange(len(cells)) - (len(cells) - 1) / 2
     slope = [(float(step / (steps @ steps)), cell) for step, cell in zip(steps, cells, strict=True)]
     errors = [np.mean(cell["by_model"]) for cell in cells]
-    fields = {
-        "score": NAMES[score],
-        "errors": " ".join(f"{error:.4f}" for error in errors),
-        "slope": f"{float(steps @ errors / (steps @ steps)):.4f}",
-    }
-    return Row(f"severity_{score}", PAIRED, [jackknife(slope)], fields, words="severity")
+    rise = float(steps @ errors / (steps @ steps))
+    fields = {"score": NAMES[score], "errors": " ".join(f"{error:.4f}" for error in errors)}
+    name, look = f"severity_{score}", jackknife(slope)
+    return Row(name, TEST, _DRAWN, [look], [rise], fields, words="severity")
 
 
 def _saturates(rows: Mapping[int, Mapping[str, Any]]) -> Row:
@@ -188,7 +187,9 @@ def _saturates(rows: Mapping[int, Mapping[str, Any]]) -> Row:
     largest = max(rows)
     gains = [(1.0, rows[2]), (-2.0, rows[4]), (1.0, rows[largest])]
     errors = ", ".join(_mean(rows[size]["by_model"]) for size in (2, 4, largest))
-    return Row("saturates", PAIRED, [jackknife(gains)], {"most": largest, "errors": errors})
+    gain = sum(float(weight * np.mean(row["by_model"])) for weight, row in gains)
+    fields = {"most": largest, "errors": errors}
+    return Row("saturates", TEST, _DRAWN, [jackknife(gains)], [gain], fields)
 
 
 def _spreads(rows: Mapping[int, Mapping[str, Any]]) -> Row:
@@ -201,9 +202,9 @@ def _spreads(rows: Mapping[int, Mapping[str, Any]]) -> Row:
     spreads = {size: row["spreads"] for size, row in rows.items() if "spreads" in row}
     last = max(spreads, default=4)
     if last <= 4:
-        return Row("spread", PAIRED, [], {"seen": seen})
-    look = jackknife([(1.0, spreads[4]), (-1.0, spreads[last])])
-    return Row("spread", PAIRED, [look], {"seen": f"{seen}; 4 against {last}"})
+        return Row("spread", TEST, _DRAWN, [], (), {"seen": seen})
+    pair = Pair(spreads[4], spreads[last])
+    return falls("spread", [pair], {"seen": f"{seen}; 4 against {last}"})
 
 
 def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
@@ -217,77 +218,74 @@ def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
 
 
 def _of_wrong_labels(tasks: Mapping[str, Any]) -> Iterator[Row]:
-    """Labels learnt wrong: less error on far shifts, not on near ones?"""
-    for name, task in tasks.items():
-        if diverse := task.get("ma-diverse", {}).get("shifts", {}):
-            yield _of_diverse(name, task, far_of(diverse), "far")
-            if name == "clean":
-                yield _of_diverse(name, task, near_of(diverse), "near")
+    """Labels learnt wrong: less error on far shifts, about as much on near ones, in the mean over training data?"""
+    by_data = {name: task for name, task in tasks.items() if "shifts" in task.get("ma-diverse", {})}
+    for name, shift_of, theirs in (("far", far_of, _FAR), ("near", near_of, _NEAR)):
+        pairs, seen = [], []
+        for data, task in by_data.items():
+            shift, paper = shift_of(task["ma-diverse"]["shifts"]), PAGE.paper["table2"][data]
+            pair = _of_diverse(data, task, shift)
+            pairs.append(
+                pair._replace(paper=[paper[kind][theirs] for kind in ("ma", "ma-diverse")])
+            )
+            errors = f"{_mean(pair.low['by_model'])} / {_mean(pair.high['by_model'])}"
+            seen.append(f"{data}, {shift}: {errors}")
+        fields = {"seen": f"MA_0.02 / MA: {'; '.join(seen)}", "alike": _ALIKE}
+        if name == "far" and pairs:
+            yield falls("diverse_far", pairs, fields)
+        elif pairs:
+            bounds = [_mean_above(pairs, 1 + _ALIKE), _mean_above(pairs, 1 - _ALIKE).denied]
+            room = [_ALIKE * np.mean(pair.high["by_model"]) - abs(pair.lead) for pair in pairs]
+            looks, test = [all_of(bounds)], f"two one-sided tests, {TEST}"
+            yield Row("diverse_near", test, _DRAWN, looks, room, fields)
 
 
-def _of_diverse(name: str, task: Mapping[str, Any], shift: str, where: str) -> Row:
-    """The diverse ensemble errs less than the plain one on a far shift, or more on a near one."""
-    # The same models judged by members of either kind, where the result has that
-    cells = task.get("paired", {}).get(shift) or {
-        "ma": {"by_model": agreement_of_as_many(task, shift)},
-        "ma-diverse": _cell(task["ma-diverse"]["shifts"][shift], "ma", "exact"),
-    }
-    far, theirs = where == "far", PAGE.paper["table2"][name]
-    high, low = ("ma", "ma-diverse") if far else ("ma-diverse", "ma")
-    paper = [theirs[variant][_FAR if far else _NEAR] for variant in (high, low)]
-    fields = {
-        "how": "less" if far else "more",
-        "where": where,
-        "data": name,
-        "shift": shift,
-        "other": _mean(cells["ma-diverse"]["by_model"]),
-        "plain": _mean(cells["ma"]["by_model"]),
-    }
-    pairs = [(cells[high], cells[low], paper)]
-    return falls(f"diverse_{where}_{name}", pairs, fields, "diverse", unpaired="paired" not in task)
+def _of_diverse(data: str, task: Mapping[str, Any], shift: str) -> Pair:
+    """Errors of the plain and of the diverse ensemble: of the same models judged by members of either kind, where the
+    result has that.
+    """
+    if shift in task.get("paired", {}):
+        cells = task["paired"][shift]
+        return Pair(cells["ma"], cells["ma-diverse"], (), data, data)
+    plain = {"by_model": agreement_of_as_many(task, shift)}
+    diverse = _cell(task["ma-diverse"]["shifts"][shift], "ma", "exact")
+    return Pair(plain, diverse, (), data, f"{data}, diverse")
 
 
 def _of_compromised(tasks: Mapping[str, Any]) -> Iterator[Row]:
-    """Compromised images: less error on far shifts?"""
+    """Compromised images: less error on far shifts, in the mean over both kinds?"""
     table, clean = PAGE.paper["table2"], tasks["clean"]["ma"]["shifts"]
     far = far_of(clean)
-    for name in ("measurement-noise", "under-sampling"):
-        shifts = tasks[name]["ma"]["shifts"] if name in tasks else {}
-        for score in ("conf", "lms") if far in shifts else ():
-            before, after = (_cell(by[far], score) for by in (clean, shifts))
-            fields = {
-                "data": name,
-                "score": NAMES[score],
-                "far": far,
-                "before": _mean(before["by_model"]),
-                "after": _mean(after["by_model"]),
-            }
-            pair = before, after, [table[data][score][_FAR] for data in ("clean", name)]
-            yield falls(f"{name}_{score}", [pair], fields, "compromised", unpaired=True)
+    names = [name for name in ("measurement-noise", "under-sampling") if name in tasks]
+    for score in ("conf", "lms") if names else ():
+        cells = {name: _cell(tasks[name]["ma"]["shifts"][far], score) for name in names}
+        before = _cell(clean[far], score)
+        pairs = [
+            Pair(before, after, [table[data][score][_FAR] for data in ("clean", name)], "", name)
+            for name, after in cells.items()
+        ]
+        after = "; ".join(f"{name} {_mean(cell['by_model'])}" for name, cell in cells.items())
+        fields = {"score": NAMES[score], "far": far, "after": after}
+        fields["before"] = _mean(before["by_model"])
+        yield falls(f"compromised_{score}", pairs, fields, "compromised")
 
 
 def _of_dominoes(task: Mapping[str, Any]) -> Iterator[Row]:
     """Do errors on randomised dominoes rise with the correlation in training, and fall on correlated ones?"""
-    by_grade = task["correlations"]
+    by_grade, theirs = task["correlations"], PAGE.paper["table3"]
     grades = sorted(by_grade, key=float)
     for target, verb in (("randomized", "rises"), ("correlated", "falls")):
+        high, low = (grades[-1], grades[0]) if verb == "rises" else (grades[0], grades[-1])
+        pairs, seen = [], []
         for score in _SCORES:
-            cells = [_cell(by_grade[grade][target], score) for grade in grades]
-            seen = ", ".join(
-                f"{grade}: {_mean(cell['by_model'])}"
-                for grade, cell in zip(grades, cells, strict=True)
-            )
-            fields = {
-                "first": grades[0],
-                "last": grades[-1],
-                "score": NAMES[score],
-                "target": target,
-                "verb": verb,
-            }
-            high, low = (-1, 0) if verb == "rises" else (0, -1)
-            paper = [PAGE.paper["table3"][grades[end]][score][target] for end in (high, low)]
-            pair, fields = (cells[high], cells[low], paper), {**fields, "seen": seen}
-            yield falls(f"dominoes_{target}_{score}", [pair], fields, "dominoes", unpaired=True)
+            first, last = (_cell(by_grade[grade][target], score) for grade in (high, low))
+            paper = [theirs[grade][score][target] for grade in (high, low)]
+            pairs.append(Pair(first, last, paper, high, low))
+            cells = (_cell(by_grade[grade][target], score) for grade in grades)
+            seen.append(f"{NAMES[score]} {' '.join(_mean(cell['by_model']) for cell in cells)}")
+        fields = {"first": grades[0], "last": grades[-1], "target": target, "verb": verb}
+        fields["seen"] = "; ".join(seen)
+        yield falls(f"dominoes_{target}", pairs, fields, "dominoes")
     yield _below(
         "dominoes_best",
         "ma",
@@ -400,20 +398,21 @@ def markdown(result: Mapping[str, Any]) -> str:
         ["older"] if result["form"] != FORM else []
     )
     run = "".join(PAGE.fill(words[key], {**first, **result, **fields}) for key in ("run", *more))
-    out = [run, *(_clean_tables(tasks["clean"]) if "clean" in tasks else ())]
+    how = words["published" if result["form"] == FORM else "earlier"]
+    out = [run, *(_clean_tables(tasks["clean"], how) if "clean" in tasks else ())]
     out += _compromised_tables({name: task for name, task in tasks.items() if name != "dominoes"})
     out += _dominoes_tables(tasks["dominoes"]) if "dominoes" in tasks else ()
     return tables_page([*out, claims_table(result["claims"], words["over"])])
 
 
-def _clean_tables(clean: Mapping[str, Any]) -> Iterator[str]:
+def _clean_tables(clean: Mapping[str, Any], how: str) -> Iterator[str]:
     """Table 1, thresholds from other images, our own smoothness, and Figure 2 as a table."""
     paper, sizes = PAGE.paper["table1"], clean["sizes_of_ensemble"]
     shifts = [
         (name, shift, {s: paper[s].get(name) for s in _SCORES})
         for name, shift in clean["ma"]["shifts"].items()
     ]
-    yield PAGE.table("scores", shifts)
+    yield PAGE.table("scores", shifts, how=how)
     if any("apart" in shift["conf"] for _, shift, _ in shifts):
         yield PAGE.table("apart", shifts)
     means = (

@@ -13,7 +13,6 @@ import numpy as np
 
 from oodometer.arrays import Array
 from oodometer.metrics import computation_score, didma, nidma
-from oodometer.metrics.disca import disca_terms
 from oodometer.metrics.failure_cases import COVERAGES, LEAST, TAIL, case_sizes, falling_accuracy
 from oodometer.metrics.ranks import Ranks
 from oodometer.metrics.resampling import REPLICATES, generator, rank_bins
@@ -237,7 +236,7 @@ def shares_of(
     options = {key: settings[key] for key in _OPTIONS} | {"weights": tuple(settings["weights"])}
     early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
     better, sums, squares = (
-        {metric: np.zeros(shape) for metric in (*RANKED, SIDE, "b")} for _ in range(3)
+        {metric: np.zeros(shape) for metric in (*RANKED, SIDE)} for _ in range(3)
     )
     parted, tail = {pair: np.zeros(shape) for pair in permutations(RANKED, 2)}, np.zeros(shape)
     for number in range(_ROUNDS):
@@ -245,7 +244,7 @@ def shares_of(
         curves = jointly_resampled(groups, confidences, verdicts, seed)
         ahead = {}
         for metric in better:
-            values = np.stack([_drawn(curve, metric, options) for curve in curves], axis=1)
+            values = np.stack([replicated(curve, metric, **options) for curve in curves], axis=1)
             gaps = np.nan_to_num(values[:, :, None] - values[:, None, :])
             sums[metric] += gaps.sum(axis=0)
             squares[metric] += (gaps**2).sum(axis=0)
@@ -267,14 +266,6 @@ def shares_of(
         for m in better
     }
     return Shares(models, replicates, better, error, parted, tail, _tail_seen(groups, early))
-
-
-def _drawn(curve: Any, metric: str, options: Mapping[str, Any]) -> Array:
-    """A metric of each replicate of a model, or the mean b over all tolerances."""
-    if metric != "b":
-        return replicated(curve, metric, **options)
-    terms = disca_terms(curve, options["grid"], options["steps"], TOLERANCES)
-    return np.asarray(terms.b.mean(axis=1))
 
 
 def _tail_seen(groups: Sequence[Any], early: Array) -> Array:
@@ -393,7 +384,7 @@ def _disagreements(
 
 
 def _pair(row: Mapping[str, Any], shares: Mapping[str, Shares]) -> dict[str, Any]:
-    """How surely the first of two models has the higher DiSCA, and the larger mean b."""
+    """How surely the first of two models has the higher DiSCA."""
     name, a, b = _SETS[row["domain"]], row["a"], row["b"]
     of_set = shares[name]
     at = of_set.models.index(a), of_set.models.index(b)
@@ -403,8 +394,6 @@ def _pair(row: Mapping[str, Any], shares: Mapping[str, Shares]) -> dict[str, Any
         "b": b,
         "p_a_better": float(of_set.better["disca"][at]),
         "error": float(of_set.error["disca"][at]),
-        "p_a_larger_b": float(of_set.better["b"][at]),
-        "error_b": float(of_set.error["b"][at]),
     }
 
 

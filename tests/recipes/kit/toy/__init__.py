@@ -64,13 +64,14 @@ class Toy(Recipe):
 
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Three claims of a paper that nobody wrote."""
+        gains = [one["gain"]["value"] for one in result["sets"]]
         looks = [above(one["gain"], 0) for one in result["sets"]]
         worse = [above(one["gain"], 0.9) for one in result["sets"]]
         seen = "; ".join(f"noise {one['name']}: {percent(one['gain'])}" for one in result["sets"])
         rows = [
-            Row("more_helps", "paired, on the rows", looks, {"seen": seen}, "most"),
-            Row("saves", "paired", worse, {"seen": seen}, "any"),
-            Row("cheap", "", []),
+            Row("more_helps", "paired", "rows", looks, gains, {"seen": seen}, "most"),
+            Row("saves", "paired", "rows", worse, gains, {"seen": seen}, "any"),
+            Row("cheap", "", "rows", []),
         ]
         return judged(claims_from(PAGE, rows))
 
