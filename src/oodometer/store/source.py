@@ -850,7 +850,6 @@ def open_predictions(
     where: str | Sequence[str] | None = None,
     timezone: str | None = None,
     format: str | None = None,
-    as_far_as_known: bool = False,
 ) -> Source:
     """Open predictions: Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by the ending or by ``format``.
 
@@ -876,29 +875,60 @@ def open_predictions(
     >>> source.classes, source.fields, source.read().accuracy
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
+    times, renamed = _times(timezone, mapping)
+    how = _Reading(
+        axes=_axes_to_follow(classes, axes),
+        mapping=renamed,
+        extra=tuple(extra_columns),
+        where=parse_where(where, times) if where else (),
+        times=times,
+    )
+    return _open_path(path, how, format)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How a table is read, as `as_source` says it: axes to follow, renamings, further columns, conditions on rows, how
+    times are written, and whether renamings of absent columns, and no field at all, are let pass.
+    """
+
+    axes: Axes | None
+    mapping: Mapping[str, str] | None
+    extra: Strings
+    where: Sequence[Condition]
+    times: TimeFormat
+    as_far_as_known: bool = False
+
+    def of(
+        self, opened: tuple[str | None, Sequence[Piece], Strings], notes: Strings = ()
+    ) -> ReaderSource:
+        """The source of a name, pieces and their columns."""
+        return ReaderSource(
+            opened,
+            self.axes,
+            self.mapping,
+            self.extra,
+            self.where,
+            self.times,
+            notes=notes,
+            as_far_as_known=self.as_far_as_known,
+        )
+
+
+def _open_path(path: Any, how: _Reading, format: str | None = None) -> Source:
+    """Files as predictions, or what a log, a folder of logs or a JSON document holds."""
     from .shapes import is_details, shape_of_table
 
-    extra, times, mapping = tuple(extra_columns), *_times(timezone, mapping)
-    conditions = parse_where(where, times) if where else ()
-    axes = _axes_to_follow(classes, axes)
     taken = _table_at(path, unless_table=True) if format is None else None
-    early = names_in(conditions, mapping) if conditions else []
-    names = {*(mapping or {}), *extra, *(condition.column for condition in early)}
+    early = names_in(how.where, how.mapping) if how.where else []
+    names = {*(how.mapping or {}), *how.extra, *(condition.column for condition in early)}
     if taken is None:
         try:
             data = open_all(path, names, format, early)
             if is_details(data[2]) or shape_of_table(data[2]) is not None:
                 taken = _table_at(path)
             if taken is None:
-                source = ReaderSource(
-                    data,
-                    axes,
-                    mapping,
-                    extra,
-                    conditions,
-                    times,
-                    as_far_as_known=as_far_as_known,
-                )
+                source = how.of(data)
                 taken = _table_at(path) if source.lacking is not None else None
                 if taken is None:
                     return source
@@ -910,17 +940,7 @@ def open_predictions(
 
     table, notes = taken
     reader = MemoryReader(table)
-    opened = (str(path), [Piece(reader)], reader.columns)
-    return ReaderSource(
-        opened,
-        axes,
-        mapping,
-        extra,
-        conditions,
-        times,
-        notes=notes,
-        as_far_as_known=as_far_as_known,
-    )
+    return how.of((str(path), [Piece(reader)], reader.columns), notes)
 
 
 def _table_at(path: Any, unless_table: bool = False) -> tuple[Any, Strings] | None:
@@ -983,20 +1003,27 @@ def as_source(
     >>> as_source({"probabilities": [[0.9, 0.1], [0.2, 0.8]], "label": [0, 0]}).read().accuracy
     0.5
     """
-    target_axes, (times, renamed) = _axes_to_follow(classes, axes), _times(timezone, mapping)
-    conditions = parse_where(where, times) if where else ()
+    times, renamed = _times(timezone, mapping)
+    how = _Reading(
+        axes=_axes_to_follow(classes, axes),
+        mapping=renamed,
+        extra=tuple(extra_columns),
+        where=parse_where(where, times) if where else (),
+        times=times,
+        as_far_as_known=as_far_as_known,
+    )
     if isinstance(data, Source):
-        if conditions:
+        if how.where:
             raise UsageError(
                 "conditions on rows belong to where the source was opened: as_source(data, where=...)"
             )
-        return data.aligned(target_axes)
+        return data.aligned(how.axes)
     if isinstance(data, Predictions):
-        record = _filtered(data, conditions) if conditions else data
+        record = _filtered(data, how.where) if how.where else data
         source = RecordSource(
-            record if target_axes is None else realigned(record, target_axes), tuple(extra_columns)
+            record if how.axes is None else realigned(record, how.axes), how.extra
         )
-        source.where = conditions
+        source.where = tuple(how.where)
         return source
     if isinstance(data, str) and data == "-":
         from .frames import spooled_stdin
@@ -1004,43 +1031,18 @@ def as_source(
         data = spooled_stdin()
     paths = data if isinstance(data, (list, tuple)) and data else [data]
     if all(isinstance(path, (str, os.PathLike)) for path in paths):
-        return open_predictions(
-            data,
-            mapping=mapping,
-            extra_columns=extra_columns,
-            axes=target_axes,
-            where=where,
-            timezone=timezone,
-            as_far_as_known=as_far_as_known,
-        )
+        return _open_path(data, how)
     from . import frames
 
     if frames.is_cluster_frame(data):
         frame = frames.ClusterFrame(data)
-        cluster = ReaderSource(
-            open_all(frame.path, ()),
-            target_axes,
-            renamed,
-            extra_columns,
-            conditions,
-            times,
-            as_far_as_known=as_far_as_known,
-        )
+        cluster = how.of(open_all(frame.path, ()))
         cluster.kept_alive, cluster.name = frame, cluster.name.replace(frame.path, frame.name)
         return cluster
     if isinstance(data, Mapping):
-        renamed = frames.with_lone(data, renamed)
-    reader = frames.reader_of(data, renamed)
-    opened = (reader.file, [Piece(reader)], reader.columns)
-    return ReaderSource(
-        opened,
-        target_axes,
-        renamed,
-        extra_columns,
-        conditions,
-        times,
-        as_far_as_known=as_far_as_known,
-    )
+        how = replace(how, mapping=frames.with_lone(data, how.mapping))
+    reader = frames.reader_of(data, how.mapping)
+    return how.of((reader.file, [Piece(reader)], reader.columns))
 
 
 def _times(
