@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -31,7 +32,9 @@ def test_the_tables_are_those_of_the_cases(committed: list[Shift], tmp_path: Pat
     command = tables.read_shifts(RESULTS / "natural.json")[1]
     tables.write_results(committed, tmp_path, command)
     for path in tmp_path.iterdir():
-        assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(encoding="utf-8")
+        pages = (one.read_text(encoding="utf-8") for one in (path, RESULTS / path.name))
+        written, kept = (re.sub(r'"version": "[^"]*"', "", page) for page in pages)
+        assert written == kept, path.name  # whatever version measured them
     guide = tables.GUIDE.read_text(encoding="utf-8")
     assert tables.renewed(guide, committed) == guide
 

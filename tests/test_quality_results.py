@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from itertools import islice
 from pathlib import Path
@@ -36,9 +37,9 @@ def case(bed: str, truth: float, head: Triple, said: dict[str, float], trust: st
 def test_committed_page_comes_from_the_committed_cases(tmp_path: Path) -> None:
     tables.write_results(CASES, tmp_path)
     for path in tmp_path.iterdir():
-        assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(
-            encoding="utf-8"
-        ), path.name
+        pages = (one.read_text(encoding="utf-8") for one in (path, RESULTS / path.name))
+        written, kept = (re.sub(r'"version": "[^"]*"', "", page) for page in pages)
+        assert written == kept, path.name  # whatever version measured them
 
 
 def test_the_guide_shows_the_committed_tables() -> None:

@@ -84,6 +84,24 @@ def clopper_pearson(successes: float, trials: float, level: float) -> tuple[floa
     return lower, upper
 
 
+def difference_ends(
+    first: tuple[float, float, float], second: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """The difference of two independent numbers, each a (value, lower, upper), first - second, with its ends (MOVER):
+    d - sqrt((a - a_low)^2 + (b_high - b)^2) and d + sqrt((a_high - a)^2 + (b - b_low)^2). Source: Newcombe (1998).
+
+    >>> [round(end, 3) for end in difference_ends((0.8, 0.7, 0.9), (0.6, 0.5, 0.7))]
+    [0.2, 0.059, 0.341]
+    """
+    (a, a_low, a_high), (b, b_low, b_high) = first, second
+    value = a - b
+    return (
+        value,
+        value - math.hypot(a - a_low, b_high - b),
+        value + math.hypot(a_high - a, b - b_low),
+    )
+
+
 def wilson(value: float, trials: float, level: float) -> tuple[float, float]:
     """Wilson's score interval for a share from ``trials`` samples; inside [0, 1], holds the share; (0, 1) for none.
 

@@ -42,6 +42,7 @@ COMMANDS: dict[str, list[str]] = {
     "discriminate": ["bounds long_labelled.csv", "train few.csv", "nonsense"],
     "shift": ["text broken.jsonl --out s --kind casing --severity 0.2", "text text.csv --out s --kind nonsense"],
     "stress": ["broken.jsonl --out t --model model.py:f --kind casing", "text.csv --out t --model absent.py:f"],
+    "benchmark": ["", "nonsense", "absent.py:Mine", "cbpe --kind nonsense"],
     "reproduce": ["nonsense", "selective-answering --out q --data nowhere"],
     "history": ["absent.db", "broken.db", "text.csv", ". --last 3"],
     "methods": ["--kind nonsense", "nonsense"],

@@ -79,7 +79,7 @@ def test_from_the_shell(
         (["nowhere"], "nowhere: expected a store of past runs (SQLite), got no such file"),
         (
             ["deep", "other", "--last", "3"],
-            "have no --job, --last, --run and --report; leave them out",
+            "have no --job, --last, --run, --report and --page-folder; leave them out",
         ),
         (["deep", "nowhere"], "expected one store, or folders, got deep and nowhere"),
     ):

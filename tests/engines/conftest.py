@@ -134,7 +134,14 @@ def write_tables(place: Path) -> None:
         "score": rng.integers(0, 2, 300),
         "group": np.array(["a", "b", "c"])[np.arange(300) % 3],
     }
-    for name, one in (("replies", replies), ("many", many), ("answers", answers)):
+    repeats = {
+        "id": np.arange(300) // 3,
+        "label": np.array(["a", "b", "c", "d"])[np.arange(300) // 3 % 4],
+        "prediction": np.array(["a", "b", "c", "d"])[rng.integers(0, 4, 300)],
+        "answered": rng.random(300) < 0.8,
+    }
+    tables = {"replies": replies, "many": many, "answers": answers, "repeats": repeats}
+    for name, one in tables.items():
         pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=100)
     (place / "few.csv").write_text(
         "row,label\n" + "".join(f"{row},{row % 3}\n" for row in range(0, 400, 10))

@@ -112,6 +112,7 @@ def methods(runner: Any, folder: Path) -> dict[str, Any]:
         ),
         "metrics of replies": evaluate(folder / "replies.parquet", **on),
         "metrics of answers": evaluate(folder / "answers.parquet", **on),
+        "metrics of repeats": evaluate(folder / "repeats.parquet", **on),
         "metrics of many classes": evaluate(folder / "many.parquet", **on),
         "labels of its own": evaluate(moved, labels=folder / "few.csv", **on),
         "comparison": compare([rich, moved], target=[moved, moved], names=["a", "b"], **on),

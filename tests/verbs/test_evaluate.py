@@ -231,3 +231,29 @@ def test_progress_and_states_travel(classified: Predictions) -> None:
     found = evaluate(classified, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 1)]
     assert pickle.loads(pickle.dumps(found)).metrics == found.metrics
+
+
+def test_two_slices_have_their_difference_with_newcombes_interval() -> None:
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    from oodometer.intervals import difference_ends, wilson
+
+    seen = np.arange(150) < 70
+    correct = np.concatenate([np.arange(70) < 56, np.arange(80) < 48])
+    found = evaluate({"correct": correct, "seen": np.where(seen, "yes", "no")}, by="seen")
+    apart = found.slice_difference
+    assert apart is not None
+    assert (apart.value, apart.other, apart.metric) == ("yes", "no", "accuracy")
+    assert apart.difference.value == pytest.approx(0.2)
+    assert "Difference in accuracy, seen yes - no: +20.0 points" in str(found)
+    ends = [
+        (right / rows, *wilson(right / rows, rows, 0.95)) for right, rows in ((56, 70), (48, 80))
+    ]
+    expected = confint_proportions_2indep(56, 70, 48, 80, method="newcomb")
+    assert difference_ends(*ends)[1:] == pytest.approx(expected)
+    assert apart.difference.lower <= expected[0]  # exact ends of the parts are a little wider
+    assert apart.difference.upper >= expected[1]
+    assert (
+        evaluate({"correct": correct, "part": np.arange(150) % 3}, by="part").slice_difference
+        is None
+    )

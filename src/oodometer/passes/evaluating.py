@@ -25,7 +25,7 @@ from ..inference.clusters import (
     effective_rows,
     student_quantile,
 )
-from ..intervals import clopper_pearson
+from ..intervals import clopper_pearson, difference_ends
 from ..kernels.top import mix
 from ..metrics import Accuracy, Confidences, Metric
 from ..metrics.abstention import Abstention
@@ -46,7 +46,7 @@ from ..registry import (
     why_failed,
 )
 from ..results import Interval, Skipped
-from ..results.evaluation import Evaluation, Slice
+from ..results.evaluation import Evaluation, Slice, SliceDifference
 from ..store import Source
 from .folding import Execution
 from .plan import Pass, State, batch_rows, checked_metric, decided_warning, rounding, rows_decided
@@ -567,6 +567,7 @@ def finish_evaluation(
     elif "accuracy" in numbers:
         accuracy, batches = numbers["accuracy"].value, source.batches(fields=FIELDS_NEEDED)
         warnings += label_warnings("these predictions", batches, accuracy, READ_AGAIN_BELOW)
+    slices = _finished_slices(plan, state, of_slice)
     return Evaluation(
         name=source.name,
         rows=totals["rows"],
@@ -575,10 +576,30 @@ def finish_evaluation(
         metrics=numbers,
         curves=curves,
         tables=tables,
-        slices=_finished_slices(plan, state, of_slice),
+        slices=slices,
+        slice_difference=_slice_difference(slices, plan.level),
         unlabelled=totals["read"] - totals["rows"],
         skipped=tuple(skipped),
         warnings=tuple(warnings),
+    )
+
+
+def _slice_difference(slices: Sequence[Slice], level: float) -> SliceDifference | None:
+    """The difference of two slices, the second minus the first; None where there are not two with a main metric."""
+    if len(slices) != 2:
+        return None
+    first, second = slices
+    shared = [m for m in ("accuracy", "mean_score") if m in first.metrics and m in second.metrics]
+    if not shared:
+        return None
+    a, b = (part.metrics[shared[0]] for part in (second, first))
+    ends = difference_ends((a.value, a.lower, a.upper), (b.value, b.lower, b.upper))
+    return SliceDifference(
+        by=first.by,
+        value=second.value,
+        other=first.value,
+        metric=shared[0],
+        difference=Interval(*ends, level, "asymptotic"),
     )
 
 

@@ -9,7 +9,18 @@ from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from ..version import __version__
-from .values import Curve, Interval, Record, Skipped, counted, percent, plain, points, rounded_up
+from .values import (
+    Curve,
+    Interval,
+    Record,
+    Skipped,
+    counted,
+    percent,
+    plain,
+    points,
+    rounded_up,
+    signed_points,
+)
 from .view import (
     INTERVAL,
     Grid,
@@ -70,6 +81,19 @@ class Slice(Record):
 
 
 @dataclass(frozen=True)
+class SliceDifference(Record):
+    """How far two slices of a column are apart: the ``metric`` of the rows with ``value`` minus that of those with
+    ``other``, an asymptotic interval of independent rows.
+    """
+
+    by: str
+    value: Any
+    other: Any
+    metric: str
+    difference: Interval
+
+
+@dataclass(frozen=True)
 class Cost(Record):
     """What an answer takes by a column of costs, times or tokens, in the units of the column.
 
@@ -103,6 +127,7 @@ class Evaluation(Shown, Named[Interval]):
     slices : one for each value of the ``by`` column.
     argv : the command line; None of a call from Python.
     costs : what an answer takes, one for each column of costs, times or tokens.
+    slice_difference : of two slices, how far they are apart; None where there are not two.
     """
 
     name: str
@@ -118,6 +143,7 @@ class Evaluation(Shown, Named[Interval]):
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
     costs: tuple[Cost, ...] = ()
+    slice_difference: SliceDifference | None = None
     _entries, _noun, _kind = ("metrics", ""), "metric", "metric"
 
     def frames(self) -> dict[str, Maker]:
@@ -150,6 +176,8 @@ class Evaluation(Shown, Named[Interval]):
             }
         if self.slices:
             out["slices"] = [s.to_dict() for s in self.slices]
+        if self.slice_difference is not None:
+            out["slice_difference"] = self.slice_difference.to_dict()
         if self.costs:
             out["costs"] = [cost.to_dict() for cost in self.costs]
         return out
@@ -502,6 +530,7 @@ def _sentences(result: Plain, numbers: Plain) -> list[str]:
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
     lines += _answered_sentence(numbers)
     lines += _mean_sentences(numbers.get("mean_score") or {})
+    lines += _difference_sentence(result.get("slice_difference"))
     if "ece" in numbers:
         lines.append(f"The confidence is off by {points(numbers['ece']['value'])} on average")
     positive = [number.get("positive") for number in numbers.values()]
@@ -518,6 +547,18 @@ def _answered_sentence(numbers: Plain) -> list[str]:
     return [
         f"{share} were answered, and {right} of these answers are right; the others count as wrong"
     ]
+
+
+def _difference_sentence(apart: Plain | None) -> list[str]:
+    """How far two slices are apart."""
+    if apart is None:
+        return []
+    gap, share = apart["difference"], apart["metric"] == "accuracy"
+    say = signed_points if share else "{:+.3g}".format
+    value, lower, upper = (say(gap[end]) for end in ("value", "lower", "upper"))
+    ends = f"{lower.removesuffix(' points')} to {upper.removesuffix(' points')}"
+    where = f"{apart['by']} {apart['value']} - {apart['other']}"
+    return [f"Difference in {_called(apart['metric'])}, {where}: {value} ({ends})"]
 
 
 def _mean_sentences(mean: Plain) -> list[str]:

@@ -409,10 +409,12 @@ class _Seen(NamedTuple):
 
 
 def _values(cells: Any) -> list[Any]:
-    """Cells as Python has them; none of structs whose fields differ in length, which Arrow makes of odd JSON."""
+    """Cells as Python has them; none of structs whose fields differ in length, which Arrow makes of odd JSON, and none
+    of texts that are damaged: the error is that of the pass that reads them.
+    """
     try:
         return list(cells.to_pylist())
-    except pa.ArrowException:
+    except (pa.ArrowException, UnicodeDecodeError):
         return []
 
 

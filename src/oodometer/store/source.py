@@ -162,23 +162,23 @@ class ReaderSource(Source):
             if pieces and pieces[0].reader.odd:
                 as_is = (*extra, *(condition.column for condition in where))
                 pieces, columns, mapping = _unfolded(pieces, columns, mapping or {}, as_is)
-            if as_far_as_known and mapping:
-                self.unread = unread_renamings(columns, mapping, path)
-                mapping = {c: ours for c, ours in mapping.items() if c not in self.unread}
+            if as_far_as_known:
+                self.unread = unread_renamings(columns, mapping or {}, path)
+                mapping = {c: ours for c, ours in (mapping or {}).items() if c not in self.unread}
             self.layout = layout = Layout.parse(columns, mapping, extra, path)
-            pieces = [replace(piece, reader=piece.reader.bound(layout)) for piece in pieces]
+            self.pieces = tuple(
+                replace(piece, reader=piece.reader.bound(layout)) for piece in pieces
+            )
         except InputError as error:
             raise error.at(file=path) from None
-        if _rows_of(pieces) == 0:
+        if _rows_of(self.pieces) == 0:
             raise no_rows(path)
-        self.pieces = tuple(pieces)
         if where:
             self._leave_out(bound(where, layout, path))
         self._rows = _rows_of(self.pieces)
-        if (wide_classes := layout.wide_classes) is not None:
-            layout.aligned(
-                wide_classes if axes is None or axes.classes is None else axes.classes, path
-            )
+        if layout.wide_classes is not None:
+            wanted = None if axes is None else axes.classes
+            layout.aligned(layout.wide_classes if wanted is None else wanted, path)
         # what is the same in all files stands in the reader of the first
         self.first = self.pieces[0].reader
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any
@@ -189,33 +189,18 @@ def read_domain(
         )
     if options.metrics:
         return _of_questions(name, titles, sources, evaluations, rows, options, execution)
-    paired, why = True, "the ids are the same"
-    beside: list[Beside] = []
-    if any(row.scores is None for row in rows):
-        paired, why = False, "there are too many rows to keep them in order"
-    elif all(row.ids is not None for row in rows):
-        order = _in_one_order(sources, rows)
-        left_out = _left_out(titles, rows, order)
-        if left_out:
-            common = [
-                _rows_of(source, row, at, str(key), options.cluster)
-                for source, row, at in zip(sources, rows, order, strict=True)
-            ]
-            domain, more = read_domain(name, titles, common, options, execution)
-            return domain, [*notes, left_out, *more]
-        uneven = any(len(np.unique(at)) < len(at) for at in order)
-        rows = [row.in_order(at) for row, at in zip(rows, order, strict=True)]
-        if uneven:
-            rows, note = _in_clusters_of_questions(rows)
-            notes.append(note)
-        notes += _check_same_questions(titles, sources, rows)
-        beside = costs_beside(
-            sources, [present(row.places) for row in rows], rows[0].clusters, options.seed
-        )
-    else:
-        paired, why = _same_labels(rows)
+    matched = _matched(titles, sources, rows, options)
+    notes += matched.notes
+    if matched.left_out:
+        common = [
+            _rows_of(source, row, at, str(key), options.cluster)
+            for source, row, at in zip(sources, rows, matched.order, strict=True)
+        ]
+        domain, more = read_domain(name, titles, common, options, execution)
+        return domain, [*notes, matched.left_out, *more]
+    rows = matched.rows
     side = tasks = None
-    if paired:
+    if matched.are_paired:
         side, more = _side_by_side(titles, rows, subject, options)
         notes += more
         tasks = None if options.cluster == "group" else _tasks(rows)
@@ -225,14 +210,53 @@ def read_domain(
         models=tuple(titles),
         evaluations=tuple(evaluations),
         curves=tuple(_curves(rows, side, options.seed)),
-        why=why,
+        why=matched.why,
         options=options.curve,
         rows=side,
         tasks=tasks,
         named=tuple(row.named for row in rows),
-        beside=tuple(beside),
+        beside=tuple(matched.beside),
     )
     return domain, notes
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """Rows of models, in one order where they are the same: whether they are, and why; ``left_out`` says which rows
+    some file lacks, then ``order`` holds the places of those that all have.
+    """
+
+    rows: list[Rows]
+    are_paired: bool
+    why: str
+    notes: list[str] = field(default_factory=list)
+    beside: Sequence[Beside] = ()
+    left_out: str = ""
+    order: Sequence[Array] = ()
+
+
+def _matched(
+    titles: Sequence[str], sources: Sequence[Source], rows: list[Rows], options: CompareJob
+) -> _Matched:
+    """The rows of all models side by side: by their ids, else by equal labels in the same places."""
+    if any(row.scores is None for row in rows):
+        return _Matched(rows, False, "there are too many rows to keep them in order")
+    if not all(row.ids is not None for row in rows):
+        return _Matched(rows, *_same_labels(rows))
+    why, notes = "the ids are the same", list[str]()
+    order = _in_one_order(sources, rows)
+    left_out = _left_out(titles, rows, order)
+    if left_out:
+        return _Matched(rows, True, why, left_out=left_out, order=order)
+    are_repeated = any(len(np.unique(at)) < len(at) for at in order)
+    rows = [row.in_order(at) for row, at in zip(rows, order, strict=True)]
+    if are_repeated:
+        rows, note = _in_clusters_of_questions(rows)
+        notes.append(note)
+    notes += _check_same_questions(titles, sources, rows)
+    places = [present(row.places) for row in rows]
+    beside = costs_beside(sources, places, rows[0].clusters, options.seed)
+    return _Matched(rows, True, why, notes, beside)
 
 
 def _of_questions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..audits.joining import Joined, labelled, question_column, wrong_where_unseen
@@ -14,6 +14,8 @@ from ..metrics.reliability import SHORT
 from ..notes import about, file_name, notes_on
 from ..options import verb_of_several
 from ..passes.evaluating import finish_evaluation, plan_evaluation, read_evaluation
+from ..passes.folding import Execution
+from ..plain import Strings
 from ..predictions import FIELDS
 from ..registry import FAILURES, broken, create, find, named, names, why_failed
 from ..results import Skipped
@@ -45,79 +47,113 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
     >>> next(one.why for one in found.skipped if one.method == "f1")
     'needs label and prediction; the record has confidence, correct'
     """
-    by, cluster, classes, positive = options.by, options.cluster, options.classes, options.positive
-    truth = options.labels
     if not sources:
         raise UsageError("give at least one set of predictions")
-    # labels, and what each model says of their rows
-    if len(sources) > 1 and any(map(is_bare, sources[:2])):
-        y, first, *others = sources if is_bare(sources[0]) else (sources[1], sources[0])
-        sources = tuple(given_pair(y, p, classes, positive) for p in (first, *others))
+    sources = _tables_of(sources, options)
     chosen, unable = _chosen(options.metrics, options.score, options.payoff)
-    all_metrics = options.metrics is None
-    extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
     done = []
-
-    def judged(source: Source) -> Evaluation:
-        metrics = about_class(chosen, positive_class(source, positive))
-        source = in_name_order(source)
-        for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
-            compared.confidence = read_from(source)
-            source, compared.columns, lines = with_confidences(source)
-            opener.notes += notes_on(source.name, lines)
-        by_question = cluster is None and question_column(source) == by
-        plan, skipped = plan_evaluation(
-            source,
-            metrics,
-            by=by,
-            cluster=by if by_question else cluster,
-            asked=not all_metrics,
-            level=options.level,
-            seed=options.seed,
-            scale=options.ends_of_scale,
-        )
-        evaluation = finish_evaluation(source, *read_evaluation(source, plan, execution), skipped)
-        costs = costs_of(source, cluster, options.level, options.seed) if all_metrics else ()
-        return replace(evaluation, costs=costs)
-
     with executing("evaluate", options, predictions=sources) as execution:
         opener = Opener(
-            renamings(options.mapping, positive),
+            renamings(options.mapping, options.positive),
             guessing=Guessing(
-                (), truth is None, decided=options.threshold is not None, classes=options.classes
+                (),
+                options.labels is None,
+                decided=options.threshold is not None,
+                classes=options.classes,
             ),
             named=columns_named(options),
-            offers_cluster=cluster is None,
+            offers_cluster=options.cluster is None,
         )
-        opened = [
-            opener.with_ids(data, cluster, classes, extra, where=options.where) for data in sources
-        ]
-        if options.threshold is not None:
-            opened = [
-                decided_source(source, options.threshold, positive_class(source, positive))
-                for source in opened
-            ]
-        keys = [index_key(truth, data, options.key) for data in sources]
-        joined = [
-            Joined(source, ()) if truth is None else labelled(truth, source, key, opener.labels)
-            for source, key in zip(opened, keys, strict=True)
-        ]
+        joined = _with_truth(sources, options, opener)
         opener.check()
+        job = _Job(options, chosen, opener, execution)
         for source, lines in joined:
-            try:
-                evaluation = judged(source)
-            except NewLabelError:
-                if classes is not None:
-                    raise
-                source, lines = wrong_where_unseen(source)
-                evaluation = judged(source)
-            files = {file_name(source.name), file_name(str(truth))}
+            evaluation, lines = job.of(source, lines)
+            files = {file_name(source.name), file_name(str(options.labels))}
             notes = [line for line in opener.notes if about(line) in files]
             warnings = (*notes, *lines, *evaluation.warnings)
             done.append(
                 replace(evaluation, skipped=(*evaluation.skipped, *unable), warnings=warnings)
             )
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
+
+
+def _tables_of(sources: tuple[Any, ...], options: EvaluateOptions) -> tuple[Any, ...]:
+    """The sources; labels, and what each model says of their rows, become tables of one model each."""
+    if len(sources) < 2 or not any(map(is_bare, sources[:2])):
+        return sources
+    y, first, *others = sources if is_bare(sources[0]) else (sources[1], sources[0])
+    return tuple(given_pair(y, p, options.classes, options.positive) for p in (first, *others))
+
+
+def _with_truth(sources: Sequence[Any], options: EvaluateOptions, opener: Opener) -> list[Joined]:
+    """The sources, opened, decided by the threshold and joined with the labels of a file of their own."""
+    extra = [
+        name for name in (options.by, options.cluster) if name is not None and name not in FIELDS
+    ]
+    opened = [
+        opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
+        for data in sources
+    ]
+    if options.threshold is not None:
+        opened = [
+            decided_source(source, options.threshold, positive_class(source, options.positive))
+            for source in opened
+        ]
+    if options.labels is None:
+        return [Joined(source, ()) for source in opened]
+    keys = [index_key(options.labels, data, options.key) for data in sources]
+    return [
+        labelled(options.labels, source, key, opener.labels)
+        for source, key in zip(opened, keys, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One source after another judged by the same metrics."""
+
+    options: EvaluateOptions
+    metrics: Sequence[Any]
+    opener: Opener
+    execution: Execution
+
+    def of(self, source: Source, lines: Strings) -> tuple[Evaluation, Strings]:
+        """The evaluation of a source, and what is to be said of it; labels of classes that the model does not know are
+        its errors, where nobody names the classes.
+        """
+        try:
+            return self._judged(source), lines
+        except NewLabelError:
+            if self.options.classes is not None:
+                raise
+        source, lines = wrong_where_unseen(source)
+        return self._judged(source), lines
+
+    def _judged(self, source: Source) -> Evaluation:
+        options = self.options
+        by, cluster, is_whole = options.by, options.cluster, options.metrics is None
+        metrics = about_class(self.metrics, positive_class(source, options.positive))
+        source = in_name_order(source)
+        for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
+            compared.confidence = read_from(source)
+            source, compared.columns, lines = with_confidences(source)
+            self.opener.notes += notes_on(source.name, lines)
+        by_question = cluster is None and question_column(source) == by
+        plan, skipped = plan_evaluation(
+            source,
+            metrics,
+            by=by,
+            cluster=by if by_question else cluster,
+            asked=not is_whole,
+            level=options.level,
+            seed=options.seed,
+            scale=options.ends_of_scale,
+        )
+        read = read_evaluation(source, plan, self.execution)
+        evaluation = finish_evaluation(source, *read, skipped)
+        costs = costs_of(source, cluster, options.level, options.seed) if is_whole else ()
+        return replace(evaluation, costs=costs)
 
 
 def _chosen(

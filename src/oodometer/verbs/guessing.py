@@ -81,6 +81,17 @@ class Guess:
         score = self.renamings.get("score", "")
         return score.startswith("prob_") and "label" in self.renamings.values()
 
+    def refusal(self, file: str | None) -> MissingColumnsError:
+        """The error for a doubt that leaves too little to go by, with the renamings that would settle it."""
+        naming = f"name the columns: {as_options({**self.renamings})}"
+        return MissingColumnsError(
+            "columns with one reading",
+            got=self.doubt,
+            remedy=self.remedy or None,
+            naming=None if self.remedy else naming,
+            file=file,
+        )
+
     @property
     def line(self) -> str:
         """What was read, as a sentence."""
@@ -420,26 +431,11 @@ class _Reader:
 
     def _scores(self) -> Strings:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""
+        if self._take_columns_of_classes():
+            return ()
         decision, label = self.of("prediction"), self.of("label")
-        if logits := self._logits():
-            self.renamings |= {column: f"logit_{name}" for column, name in logits.items()}
-            return ()
-        blocks = self._blocks()
-        if blocks:
-            first, *others = blocks
-            self.renamings |= {column: f"prob_{name}" for column, name in first.items()}
-            if others:
-                both = f"{', '.join(first)} and {', '.join(others[0])}"
-                self._doubt(f"{both}, either of which may be the probabilities")
-            return ()
-        shares = self._shares(self.scored)
-        shares += self._shares(c for c in self.own if self.usual[c] == "prediction")
         unnamed = self._shares(c for c in self.own if self.usual[c] is None)
-        if not (self.scored or shares or decision) and label and len(unnamed) == 1:
-            shares = [c for c in unnamed if self.column[c].is_calibrated(label)]
-            if shares:
-                self.doubt = f"{shares[0]}, which goes with the label as a probability does, but so may an input"
-        kinds = self._kinds(shares, decision, label)
+        kinds = self._kinds(self._lone_shares(unnamed, decision, label), decision, label)
         if not kinds:
             return self._unread(self.scored, unnamed, decision)
         name, *more = kinds
@@ -454,6 +450,41 @@ class _Reader:
         either = f"{name} and {more[0]}, either of which may be the probability" if more else ""
         self._doubt(either or doubt)
         return ()
+
+    def _take_columns_of_classes(self) -> bool:
+        """Read logits, else probabilities of all classes; whether there are some."""
+        if logits := self._logits():
+            self.renamings |= {column: f"logit_{name}" for column, name in logits.items()}
+            return True
+        blocks = self._blocks()
+        if not blocks:
+            return False
+        first, *others = blocks
+        self.renamings |= {column: f"prob_{name}" for column, name in first.items()}
+        if others:
+            both = f"{', '.join(first)} and {', '.join(others[0])}"
+            self._doubt(f"{both}, either of which may be the probabilities")
+        return True
+
+    def _lone_shares(
+        self,
+        unnamed: Sequence[str],
+        decision: ColumnEvidence | None,
+        label: ColumnEvidence | None,
+    ) -> list[str]:
+        """Columns between 0 and 1 that are called scores or answers; without any, and without decisions, the only one
+        without a usual name, with a doubt.
+        """
+        shares = self._shares(self.scored)
+        shares += self._shares(c for c in self.own if self.usual[c] == "prediction")
+        if self.scored or shares or decision or label is None or len(unnamed) != 1:
+            return shares
+        shares = [c for c in unnamed if self.column[c].is_calibrated(label)]
+        if shares:
+            self.doubt = (
+                f"{shares[0]}, which goes with the label as a probability does, but so may an input"
+            )
+        return shares
 
     def _kinds(
         self, shares: Sequence[str], decision: ColumnEvidence | None, label: ColumnEvidence | None
@@ -683,37 +714,55 @@ class _Reader:
         label, decision = self.of("label"), self.of("prediction")
         read = {ours: c for c, ours in self.renamings.items()}
         wide = {c: ours[5:] for c, ours in self.renamings.items() if ours.startswith("prob_")}
-        if (
-            self.doubt
-            or label is None
-            or not {"label", "prediction"} & {*read}
-            or not (wide or decision)
-        ):
+        is_new = bool({"label", "prediction"} & {*read})
+        if self.doubt or label is None or not is_new or not (wide or decision):
             return
         truth = read.get("label", self.fed.get("label", ""))
-        if decision is not None:
-            beyond, what = decision.goes_with(label), "the prediction"
-            for c in self._shares(self.scored):
-                column = self.column[c]
-                if column.tells(decision) is None and column.tells(label) is not None:
-                    self.doubt = f"{truth}, which is what a threshold makes of {c}: a prediction, not the label"
-                    if {"label", "prediction"} <= {*read}:  # the rows say the other way round
-                        self.renamings |= {truth: "prediction", read["prediction"]: "label"}
-                        self._scores()
-                    return
-        else:
-            p, names = self._numbers(wide), [*wide.values()]
-            if len(wide) == 1:
-                names += [name for name in label.classes if name != names[0]][:1]
-                p = np.hstack([p, 1 - p])
-            beyond, what = beyond_chance(p, names, label.texts), "the probabilities"
+        if decision is not None and self._is_decided(truth, decision, label, read):
+            return
         called = truth not in self.renamings or self.usual[truth] == "label"
         answer = read.get("prediction")
         if called and decision and (answer is None or self.usual[answer] == "prediction"):
             return  # a model may be worse than chance, which is said beside its number
+        beyond = self._beyond(wide, decision, label)
+        what = "the probabilities" if decision is None else "the prediction"
         named = called or beyond >= BEYOND
         if beyond < (-BEYOND if named else BEYOND if len(label.texts) >= 100 else 0):
             self.doubt = f"{truth}, which goes with {what} no better than chance"
+
+    def _is_decided(
+        self,
+        truth: str,
+        decision: ColumnEvidence,
+        label: ColumnEvidence,
+        read: Mapping[str, str],
+    ) -> bool:
+        """Whether the label is what a threshold makes of a score, and the decision is not: it is doubted, and both are
+        read the other way round where they were guessed.
+        """
+        for c in self._shares(self.scored):
+            column = self.column[c]
+            if column.tells(decision) is None and column.tells(label) is not None:
+                self.doubt = (
+                    f"{truth}, which is what a threshold makes of {c}: a prediction, not the label"
+                )
+                if {"label", "prediction"} <= {*read}:
+                    self.renamings |= {truth: "prediction", read["prediction"]: "label"}
+                    self._scores()
+                return True
+        return False
+
+    def _beyond(
+        self, wide: Mapping[str, str], decision: ColumnEvidence | None, label: ColumnEvidence
+    ) -> float:
+        """Standard errors by which the label goes with the decision, else with the probabilities, beyond chance."""
+        if decision is not None:
+            return decision.goes_with(label)
+        p, names = self._numbers(wide), [*wide.values()]
+        if len(wide) == 1:
+            names += [name for name in label.classes if name != names[0]][:1]
+            p = np.hstack([p, 1 - p])
+        return beyond_chance(p, names, label.texts)
 
 
 @dataclass(frozen=True)
@@ -773,14 +822,7 @@ class Guessing:
         if guessed.doubt and answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
         if guessed.doubt:
-            naming = f"name the columns: {as_options({**guessed.renamings})}"
-            raise MissingColumnsError(
-                "columns with one reading",
-                got=guessed.doubt,
-                remedy=guessed.remedy or None,
-                naming=None if guessed.remedy else naming,
-                file=source.path,
-            )
+            raise guessed.refusal(source.path)
         if self.decided and any(ours.startswith("prob_") for ours in guessed.renamings.values()):
             renamings = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}
             return replace(guessed, renamings=renamings)
