@@ -22,8 +22,8 @@ NO_PLACES = {
     "alarms", "assume", "attribution", "augmentation", "backtest", "by", "calibrator", "classes", "cluster", "column",
     "device", "domain", "engine", "every", "existing", "factors", "fail_below", "fail_drop", "fail_when", "families",
     "features", "filter", "gives", "id", "input", "inputs", "job", "judge", "judge_labels", "key", "kind", "kinds",
-    "layout", "label", "mapping", "method", "methods", "sample", "metric", "metrics", "names", "on_error", "only", "preset",
-    "paper", "positive", "question", "scale", "score", "severity", "source", "suggest_by", "tasks", "timezone",
+    "layout", "label", "mapping", "method", "methods", "sample", "metric", "metrics", "names", "on_error", "only",
+    "preset", "paper", "positive", "question", "scale", "score", "severity", "source", "suggest_by", "tasks", "timezone",
     "training_where", "where",
 }  # fmt: skip
 
