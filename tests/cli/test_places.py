@@ -19,12 +19,12 @@ from oodometer.options import spelt
 ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
 # Texts that name no file: a new option of type text must be put here or say what becomes of its path.
 NO_PLACES = {
-    "alarms", "assume", "attribution", "augmentation", "backtest", "by", "calibrator", "classes", "cluster", "column",
-    "device", "domain", "engine", "every", "existing", "factors", "fail_below", "fail_drop", "fail_when", "families",
-    "features", "filter", "gives", "id", "input", "inputs", "job", "judge", "judge_labels", "key", "kind", "kinds",
-    "layout", "label", "mapping", "method", "methods", "sample", "metric", "metrics", "names", "on_error", "only",
-    "preset", "paper", "positive", "question", "scale", "score", "severity", "source", "suggest_by", "tasks", "timezone",
-    "training_where", "where",
+    "alarms", "assume", "attribution", "augmentation", "backtest", "by", "calibrator", "classes", "cluster",
+    "column", "device", "domain", "engine", "every", "existing", "factors", "fail_below", "fail_drop",
+    "fail_when", "families", "features", "filter", "gives", "id", "input", "inputs", "job", "judge",
+    "judge_labels", "key", "kind", "kinds", "layout", "label", "mapping", "method", "methods", "sample",
+    "metric", "metrics", "names", "on_error", "only", "preset", "paper", "positive", "question", "scale",
+    "score", "severity", "source", "suggest_by", "tasks", "timezone", "training_where", "where",
 }  # fmt: skip
 
 
