@@ -66,11 +66,11 @@ MOST = {
     "calibrators": Effort(5_080, 0, 0, 0),
     "cli": Effort(13_407, 7, 0, 0),
     "datasets": Effort(655, 0, 0, 0),
-    "diagnoses": Effort(7_728, 1, 0, 0),
+    "diagnoses": Effort(7_823, 1, 0, 0),
     "engines": Effort(6_334, 0, 0, 0),
     "estimators": Effort(44_803, 0, 0, 0),
     "ground": Effort(29_958, 2, 0, 0),
-    "headline": Effort(24_829, 1, 0, 0),
+    "headline": Effort(24_744, 1, 0, 0),
     "histories": Effort(7_181, 0, 0, 0),
     "inference": Effort(28_097, 1, 0, 0),
     "integrations": Effort(2_066, 1, 0, 0),
@@ -87,7 +87,7 @@ MOST = {
     "lab/results": Effort(5_122, 0, 0, 0),
     "lab/shifts": Effort(18_695, 1, 0, 0),
     "lab/testing": Effort(3_061, 0, 0, 0),
-    "lab/verbs": Effort(48_197, 15, 0, 2),
+    "lab/verbs": Effort(48_195, 15, 0, 2),
     "metrics": Effort(42_550, 1, 0, 0),
     "outputs": Effort(8_528, 2, 0, 0),
     "passes": Effort(21_770, 1, 0, 0),
@@ -100,7 +100,7 @@ MOST = {
     "simulations": Effort(3_590, 0, 0, 0),
     "store": Effort(105_154, 12, 0, 0),
     "testing": Effort(4_927, 1, 0, 0),
-    "verbs": Effort(104_185, 21, 0, 1),
+    "verbs": Effort(104_257, 20, 0, 1),
 }
 MOST_PARAMETERS = 8
 

@@ -93,6 +93,11 @@ def test_an_audit_and_the_exit_code_hear_it(
     paths = [str(tmp_path / f"{name}.jsonl") for name in files]
     assert main(["estimate", *paths, "--fail-drop", "0.05"]) == 0
     assert "Trust none: the outputs are unlike" in " ".join(capsys.readouterr().out.split())
+    wrong = tmp_path / "wrong.csv"  # what labels prove is an alarm, whatever the judges say
+    wrong.write_text("id,correct\n" + "".join(f"{at},0\n" for at in range(0, 600, 20)))
+    labels = ["--labels", str(wrong), "--fail-drop", "0.05"]
+    assert main(["estimate", *paths, *labels]) == 3
+    capsys.readouterr()
     assert main(["audit", *paths, "--labels", str(tmp_path / "ten.csv"), "--json", "-"]) == 0
     audited = json.loads(capsys.readouterr().out)
     assert audited["refuted"] is False

@@ -20,6 +20,7 @@ Texts = tuple[Sequence[str], Sequence[str]]
 _WORD = re.compile(r"\w+|[^\w\s]")
 _FOLDS, _MOST_WORDS, MOST_ROWS = 5, 32, 1_000
 _UNLIKE = 0.01  # p-value below which texts are of another form
+_SMIRNOV = 1.358  # 95 % quantile of Kolmogorov's law
 
 _SAID = {
     "length": "outputs have {others:.1f} words in the mean (there {labelled:.1f}",
@@ -36,8 +37,8 @@ class UnlikeTexts(Record):
 
     trait : as in `likeness`. labelled, others : its means on both sides. p_value : corrected for the number of traits.
     distance : the share of rows, at least, whose law is another one: the largest difference of both distributions, of
-    any trait that differs. Of so many rows nothing is known of the judges' errors. rows : how many labelled ones there
-    are.
+    any trait that differs. Of so many rows nothing is known of the judges' errors. margin : what chance adds to it, the
+    95 % quantile of Smirnov's statistic for so many rows. rows : how many labelled ones there are.
     """
 
     trait: str
@@ -45,7 +46,13 @@ class UnlikeTexts(Record):
     others: float
     p_value: float
     distance: float
+    margin: float
     rows: int
+
+    @property
+    def reach(self) -> float:
+        """The distance with its margin, at most 1."""
+        return min(self.distance + self.margin, 1.0)
 
     @property
     def said(self) -> str:
@@ -56,10 +63,10 @@ class UnlikeTexts(Record):
     def widened(self, lower: float, upper: float) -> tuple[float, float]:
         """Ends of an accuracy if of the rows of another form every verdict may be wrong.
 
-        >>> UnlikeTexts("ratio", 1.7, 1.5, 1e-6, 0.25, 150).widened(0.5, 0.6)
-        (0.25, 0.85)
+        >>> UnlikeTexts("ratio", 1.7, 1.5, 1e-6, 0.25, 0.125, 150).widened(0.5, 0.6)
+        (0.125, 0.975)
         """
-        return max(lower - self.distance, 0.0), min(upper + self.distance, 1.0)
+        return max(lower - self.reach, 0.0), min(upper + self.reach, 1.0)
 
 
 def unlike_texts(labelled: Texts, others: Texts) -> UnlikeTexts | None:
@@ -69,7 +76,16 @@ def unlike_texts(labelled: Texts, others: Texts) -> UnlikeTexts | None:
         return None
     worst = min(fired, key=lambda row: row["p_value"])
     distance = max(row["distance"] for row in fired)
-    return UnlikeTexts(**{**worst, "distance": distance}, rows=len(labelled[0]))
+    rows, other_rows = (min(len(texts[0]), MOST_ROWS) for texts in (labelled, others))
+    return UnlikeTexts(
+        trait=worst["trait"],
+        labelled=worst["labelled"],
+        others=worst["others"],
+        p_value=worst["p_value"],
+        distance=distance,
+        margin=_SMIRNOV * (1 / rows + 1 / other_rows) ** 0.5,
+        rows=len(labelled[0]),
+    )
 
 
 def likeness(labelled: Texts, others: Texts) -> list[dict[str, Any]]:

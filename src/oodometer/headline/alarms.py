@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from statistics import NormalDist
 from typing import Any, Literal
 
-from ..diagnoses.text_likeness import UnlikeTexts
 from ..errors import UsageError
 from ..estimators.expected_scores import SCORES
 from ..results import Interval
@@ -75,14 +74,6 @@ def chance_below(interval: Interval, bound: float) -> float:
     if side <= 0:
         return float(bound > interval.value)
     return NormalDist().cdf(z * (bound - interval.value) / side)
-
-
-def least_chance_below(interval: Interval, unlike: UnlikeTexts, bound: float) -> float:
-    """How likely the accuracy lies below a bound by what judges say, if all rows in another form were right."""
-    value, lower, upper = (
-        min(end + unlike.distance, 1.0) for end in (interval.value, interval.lower, interval.upper)
-    )
-    return chance_below(replace(interval, value=value, lower=lower, upper=upper), bound)
 
 
 def decide(

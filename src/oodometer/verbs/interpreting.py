@@ -19,7 +19,7 @@ from ..diagnoses.text_likeness import UnlikeTexts
 from ..errors import InputError, WorkError
 from ..estimators import Estimator
 from ..estimators.expected_classes import ClassMetric
-from ..headline.alarms import Watched, judge_alarms, least_chance_below
+from ..headline.alarms import Watched, judge_alarms
 from ..headline.headline import (
     Evidence,
     TrialWeighting,
@@ -126,7 +126,8 @@ def estimates_of(
 class Conclusion:
     """What is said of the target or a part of it; ``cdf``: how it is distributed without labels (`cdf_without_labels`),
     ``posterior``: with them, ``without``: the headline before; ``whole``: what its parts share, None where they have
-    nothing to; ``reference``: what a part is held against.
+    nothing to; ``reference``: what a part is held against; ``is_unknown``: judges alone speak, of outputs in a form in
+    which nobody knows how they err, so that no rule of an alarm is judged by the number.
     """
 
     headline: Headline
@@ -142,6 +143,7 @@ class Conclusion:
     whole: SeenWhole | None = None
     reference: PartReference | None = None
     read: Callable[[], Reading | None] = lambda: None
+    is_unknown: bool = False
 
     @cached_property
     def reading(self) -> Reading | None:
@@ -436,8 +438,9 @@ class Interpreter:
         fell = chance(baseline - options.margin)
         unlike = evidence.unlike_texts
         if unlike is not None and headline.method.startswith("votes"):
-            fell, chance = None, partial(least_chance_below, headline.interval, unlike)
-            headline = of_unlike_texts(headline, unlike)
+            fell, headline = None, of_unlike_texts(headline, unlike)
+        else:
+            unlike = None
         headline = self._doubted(headline, signs)
         if self.design is not None:
             headline = self.design.headline(headline, rows)
@@ -454,6 +457,7 @@ class Interpreter:
             whole=None if part is not None else self._shared(natural, signs, evidence),
             reference=None if part is None else part.reference,
             read=partial(self._reading, None if judges else signs, estimates),
+            is_unknown=unlike is not None,
         )
 
     def _evidence_of(self, states: Plain, part: AskedPart | None, *, is_whole: bool) -> Evidence:
@@ -1105,14 +1109,17 @@ def _watched(part: Part, conclusion: Conclusion, level: float) -> Watched:
     if "by" in part.place:
         where |= {"by": part.place["by"], "slice": part.place["value"]}
     where |= {key: part.place[key] for key in ("start", "end", "timezone") if key in part.place}
-    numbers, labelled = {"accuracy": part.headline.interval}, {}
+    posterior = conclusion.posterior
+    # labels may prove what judges cannot tell
+    is_unknown = conclusion.is_unknown and posterior is None
+    numbers = {} if is_unknown else {"accuracy": part.headline.interval}
+    labelled = {}
     if part.truth is not None:
         labelled["accuracy"] = part.truth
     for name, metric in part.metrics.items():
         numbers[name] = metric.headline.interval
         if metric.truth is not None:
             labelled[name] = metric.truth
-    posterior = conclusion.posterior
     if posterior is not None and posterior.evidence.complete:
         numbers |= {"accuracy": posterior.interval(level), **labelled}
     return Watched(

@@ -162,17 +162,24 @@ def with_classes_of_all(
         opened = any(is_fitted(data) or isinstance(data, Source) for data in files)
         if options.classes is not None or opened:
             raise
-        opener, kinds = opener_for(options), [_file_of_data(data, options) for data in files]
-        without_truth = Axes(others=True)
-        sources = [
-            opener.open(data, axes=without_truth if file == "target" else None, file=file)
-            for data, file in zip(files, kinds, strict=True)
-        ]
-        of_classes = {name for name, field in FIELDS.items() if field.of_classes}
-        if any(of_classes & set(source.fields) or source.classes is None for source in sources):
+        every_class = _classes_of(files, options)
+        if every_class is None:
             raise
-        names = {str(name) for source in sources for name in source.classes or ()}
-        return run(name_order(class_names(sorted(names))))
+        return run(every_class)
+
+
+def _classes_of(files: Sequence[Any], options: Reading) -> Sequence[int | str] | None:
+    """The classes that occur in any of the files; None where columns or lists of one file fix them."""
+    opener, sources = opener_for(options), []
+    for data in files:
+        file = _file_of_data(data, options)
+        axes = Axes(others=True) if file == "target" else None  # which needs no truth
+        sources.append(opener.open(data, axes=axes, file=file))
+    of_classes = {name for name, field in FIELDS.items() if field.of_classes}
+    if any(of_classes & set(source.fields) or source.classes is None for source in sources):
+        return None
+    names = {str(name) for source in sources for name in source.classes or ()}
+    return name_order(class_names(sorted(names)))
 
 
 def _file_of_data(data: Any, options: Reading) -> str:
@@ -369,12 +376,7 @@ class Opener:
         renamings = {**self.mapping, **self._guesses.get(key, {})}
         if labels:
             renamings = _of_labels(renamings)
-        by_hand = {
-            file_of(theirs)[1]: theirs
-            for kind in _kinds(file)
-            for theirs in self._of_one_file
-            if file_of(theirs)[0] == kind
-        }
+        by_hand = self._named_alone(file)
         lone = _named_class(self._positive) or self._lone_class
         data = given_target(data, classes if axes is None else axes.classes, lone)
         renamings |= {column: self._of_one_file[theirs] for column, theirs in by_hand.items()}
@@ -407,6 +409,15 @@ class Opener:
         if self._decides_for is None:
             self._decides_for = decided_class(source.classes, self._positive)
         return decided_source(source, self._threshold, self._decides_for)
+
+    def _named_alone(self, file: str) -> dict[str, str]:
+        """Columns that were renamed in this file alone, as the user named them."""
+        return {
+            file_of(theirs)[1]: theirs
+            for kind in _kinds(file)
+            for theirs in self._of_one_file
+            if file_of(theirs)[0] == kind
+        }
 
     def _read(self, opening: _Opening, read: Callable[..., Source]) -> Source:
         """The source, renamed as far as its columns go; renamings of columns that it lacks are kept in mind."""

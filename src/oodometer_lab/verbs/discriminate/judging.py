@@ -378,9 +378,7 @@ def _unlike(
     if unlike is not None:
         command = f"oodometer audit --suggest 10 --out rows.csv REFERENCE {out or 'JUDGED.jsonl'}"
         text = f"these outputs are unlike the {len(at):,} labelled ones that set the thresholds"
-        text += (
-            f": {unlike.said}; the interval is wider by {percent(unlike.distance)} on both sides"
-        )
+        text += f": {unlike.said}; the interval is wider by {percent(unlike.reach)} on both sides"
         warnings.append(
             f"{text}; label ten of these: {command} (REFERENCE: judged outputs with gold)"
         )
