@@ -246,7 +246,9 @@ def test_compiled_blocks_are_the_plain_ones_bit_by_bit(bins: int) -> None:
     rng = np.random.default_rng(bins)
     rows = rng.random(bins) + 0.1  # weights of importance are no whole numbers
     right = rows * np.clip(rng.normal(np.linspace(0, 1, bins), 0.3), 0, 1)
-    for compiled, plain in zip(pool_adjacent(rows, right), _pooled(rows, right), strict=True):
+    piece = np.arange(bins) // 90
+    compiled_blocks = pool_adjacent(rows, right, piece)
+    for compiled, plain in zip(compiled_blocks, _pooled(rows, right, piece), strict=True):
         assert compiled.tolist() == plain.tolist()
 
 

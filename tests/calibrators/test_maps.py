@@ -182,7 +182,8 @@ def test_the_map_is_scikit_learns_isotonic_regression(seed: int) -> None:
     want = IsotonicRegression(out_of_bounds="clip").fit(
         full, hits[full] / rows[full], sample_weight=rows[full]
     )
-    rate, block, sizes = _isotonic(rows, hits)
+    rates, blocks, sizes = _isotonic(rows[None], hits[None])
+    rate, block = rates[0], blocks[0]
     np.testing.assert_allclose(rate[full], want.predict(full), atol=1e-12)
     assert sizes.sum() == rows.sum()
     for b in range(len(sizes)):
@@ -197,7 +198,8 @@ def test_the_map_is_scikit_learns_isotonic_regression(seed: int) -> None:
 def test_the_map_rises_and_empty_bins_follow_the_nearest(data: st.DataObject) -> None:
     rows = data.draw(hnp.arrays(np.int64, st.integers(1, 15), elements=st.integers(0, 5)))
     hits = np.array([data.draw(st.integers(0, int(n))) for n in rows], dtype=np.int64)
-    rate, block, _ = _isotonic(rows, hits)
+    rates, blocks, _ = _isotonic(rows[None], hits[None])
+    rate, block = rates[0], blocks[0]
     assert (np.diff(rate) >= -1e-12).all()
     assert (np.diff(block) >= 0).all()
     assert rate.min() >= 0
@@ -212,6 +214,17 @@ def test_the_map_rises_and_empty_bins_follow_the_nearest(data: st.DataObject) ->
     for b in np.flatnonzero(rows == 0):
         gaps = np.abs(full - b)
         assert rate[b] in rate[full[gaps == gaps.min()]]
+
+
+def test_many_pieces_are_each_as_if_alone() -> None:
+    rows, hits = counts_of(3, classes=6)
+    rows[2], hits[2] = 0, 0
+    rate, block, sizes = _isotonic(rows, hits)
+    for k in range(6):
+        alone_rate, alone_block, alone_sizes = _isotonic(rows[k : k + 1], hits[k : k + 1])
+        assert (rate[k] == alone_rate[0]).all()
+        assert (block[k] - block[k, 0] == alone_block[0]).all()
+        assert (sizes[block[k]] == alone_sizes[alone_block[0]]).all()
 
 
 def simulated(kind: str, rows: int, seed: int = 0) -> tuple[Any, Any]:
@@ -278,7 +291,7 @@ def test_a_class_with_few_rows_takes_the_common_map() -> None:
     pooled = _make(rows, hits, "pooled")
     assert (made.rate[1] == pooled.rate[1]).all()
     assert (made.rate[0] != pooled.rate[0]).any()
-    np.testing.assert_allclose(made.rate[0], _isotonic(rows[0], hits[0])[0])
+    np.testing.assert_allclose(made.rate[0], _isotonic(rows[:1], hits[:1])[0][0])
     rows[1, 700] = 100
     assert _make(rows, hits, "classwise").rate[1, 700] == 0.01
 

@@ -7,7 +7,7 @@ all stand on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,48 +110,72 @@ class BinnedMap:
         return redrawn[:, self.block]
 
 
-def nearest(full: Array, width: int) -> Array:
-    """For each of ``width`` bins the position in the increasing ``full`` of the bin next to it; intp, shape (bin,)."""
+def nearest(filled: Array) -> Array:
+    """For each bin the filled one next to it in its row, the later of two as near; bool and intp, shape (row, bin).
+    Rows without a filled bin have no meaning.
+    """
+    width = filled.shape[1]
     every = np.arange(width)
-    near = np.clip(np.searchsorted(full, every), 0, len(full) - 1)
-    before = np.maximum(near - 1, 0)
-    return np.where(np.abs(full[before] - every) < np.abs(full[near] - every), before, near)
+    before = np.maximum.accumulate(np.where(filled, every, -width), axis=1)
+    after = np.minimum.accumulate(np.where(filled, every, 2 * width)[:, ::-1], axis=1)[:, ::-1]
+    return np.where(every - before < after - every, before, after)
 
 
 def _isotonic(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
-    """Rate, block number and rows in each block along one row of bins; empty bins follow their neighbours."""
-    full = np.flatnonzero(rows > 0)
-    if not len(full):
-        return np.full(len(rows), 0.5), np.zeros(len(rows), dtype=np.intp), np.zeros(1)
-    starts, block_rows, block_hits = pool_adjacent(rows[full], hits[full])
-    owner = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(full)))
-    block = owner[nearest(full, len(rows))]
-    return (block_hits / block_rows)[block], block, block_rows
+    """Rate and block number of each bin along each row of bins, shape (piece, bin), and rows in each block; empty bins
+    follow their neighbours. Blocks are numbered through all pieces; a piece without rows is one of rate 0.5.
+    """
+    filled = rows > 0
+    filled[~filled.any(axis=1), 0] = True
+    piece, _ = np.nonzero(filled)
+    starts, block_rows, block_hits = pool_adjacent(rows[filled], hits[filled], piece)
+    block = np.zeros(rows.shape, dtype=np.intp)
+    block[filled] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(piece)))
+    block = np.take_along_axis(block, nearest(filled), axis=1)
+    rate = np.where(block_rows > 0, block_hits / np.maximum(block_rows, 1), 0.5)
+    return rate[block], block, block_rows
 
 
-def _make(rows: Array, hits: Array, form: Form, pooled: BinnedMap | None = None) -> BinnedMap:
-    """A map of one form from counts with axes (class, bin); ``pooled``: their map of that form, if it is there."""
+def _make(rows: Array, hits: Array, form: Form) -> BinnedMap:
+    """A map of one form from counts with axes (class, bin)."""
     if form == "raw":
         raw = np.broadcast_to(centres(len(rows)), rows.shape)
         return BinnedMap(raw, np.zeros(rows.shape, dtype=np.intp), np.ones(1), form, {})
-    if pooled is None:
-        rate, block, block_rows = _isotonic(rows.sum(axis=0), hits.sum(axis=0))
-        pooled = BinnedMap(
-            np.tile(rate, (len(rows), 1)), np.tile(block, (len(rows), 1)), block_rows, "pooled", {}
-        )
-    if form == "pooled":
-        return pooled
-    rates, blocks, sizes = pooled.rate.copy(), pooled.block.copy(), [pooled.block_rows]
-    for k in np.flatnonzero(rows.sum(axis=1) >= _ENOUGH_ROWS):
-        rates[k], class_block, own_rows = _isotonic(rows[k], hits[k])
-        blocks[k] = class_block + sum(len(s) for s in sizes)
-        sizes.append(own_rows)
-    return BinnedMap(rates, blocks, np.concatenate(sizes), form, {})
+    apart = _classes_apart(rows[None], form)[0]
+    rate, block, block_rows = _isotonic(
+        np.concatenate([rows.sum(axis=0)[None], rows[apart]]),
+        np.concatenate([hits.sum(axis=0)[None], hits[apart]]),
+    )
+    rates, blocks = (np.tile(values[0], (len(rows), 1)) for values in (rate, block))
+    rates[apart], blocks[apart] = rate[1:], block[1:]
+    return BinnedMap(rates, blocks, block_rows, form, {})
 
 
-def _brier(rows: Array, hits: Array, rate: Array) -> float:
-    """Sum over samples of (rate - hit)^2, from counts."""
-    return float(np.sum(rows * np.square(rate) - 2 * rate * hits + hits))
+def _classes_apart(rows: Array, form: Form) -> Array:
+    """Which classes of each piece, counts with axes (piece, class, bin), have a map of their own; (piece, class)."""
+    enough = rows.sum(axis=2) >= _ENOUGH_ROWS
+    return enough if form == "classwise" else np.zeros_like(enough)
+
+
+def _rates(rows: Array, hits: Array, forms: Sequence[Form]) -> dict[Form, Array]:
+    """Rates of the calibrated ``forms`` from each of many counts, axes (piece, class, bin), all in one regression."""
+    pieces, _, bins = rows.shape
+    apart = _classes_apart(rows, "classwise" if "classwise" in forms else "pooled")
+    rate, _, _ = _isotonic(
+        np.concatenate([rows.sum(axis=1), rows[apart]]),
+        np.concatenate([hits.sum(axis=1), hits[apart]]),
+    )
+    pooled = np.broadcast_to(rate[:pieces, None], (*apart.shape, bins))
+    classwise = pooled.copy()
+    classwise[apart] = rate[pieces:]
+    made: dict[Form, Array] = {"pooled": pooled, "classwise": classwise}
+    return {form: made[form] for form in forms}
+
+
+def _brier(rows: Array, hits: Array, rate: Array) -> Array:
+    """Sum over samples of (rate - hit)^2, from counts with axes (piece, class, bin); shape (piece,)."""
+    error = rows * np.square(rate) - 2 * rate * hits + hits
+    return error.reshape(len(error), -1).sum(axis=1)
 
 
 def fit_map(
@@ -185,18 +209,18 @@ def fit_map(
     total = max(float(rows.sum()), 1.0)
     scores: dict[Form, float] = dict.fromkeys(tried, 0.0)
     if "raw" in tried:  # whatever the folds
-        scores["raw"] = _brier(rows, hits, centres(len(rows))) / total
+        scores["raw"] = float(_brier(rows[None], hits[None], centres(len(rows)))[0]) / total
+    calibrated = [form for form in tried if form != "raw"]
     dealings = min(max(_CELLS // max(int(np.count_nonzero(rows)), 1), 1), _DEALINGS)
     for dealing in range(dealings):
         salt = [seed, dealing] if seed or dealing else []
         hit_folds = deal_into_folds(hits, *salt, 1)
         miss_folds = deal_into_folds(rows - hits, *salt, 2)
-        for held_rows, held_hits in zip(hit_folds + miss_folds, hit_folds, strict=True):
-            trained = None
-            for form in tried:
-                if form != "raw":
-                    trained = _make(rows - held_rows, hits - held_hits, form, trained)
-                    scores[form] += _brier(held_rows, held_hits, trained.rate) / (total * dealings)
+        held_rows = hit_folds + miss_folds
+        trained = _rates(rows - held_rows, hits - hit_folds, calibrated)
+        for form, rate in trained.items():
+            for error in _brier(held_rows, hit_folds, rate):
+                scores[form] += float(error) / (total * dealings)
     best = min(scores, key=lambda form: scores[form])
     fitted = _make(rows, hits, best)
     return BinnedMap(fitted.rate, fitted.block, fitted.block_rows, best, dict(scores))
@@ -244,12 +268,13 @@ class BlockRates:
 
 def _blocks(rows: Array) -> Array:
     """Number of the block of each bin, from 0: blocks of about `BLOCK` rows; an empty bin joins the one next to it."""
-    full = np.flatnonzero(rows > 0)
-    if not len(full):
+    filled = rows > 0
+    if not filled.any():
         return np.zeros(len(rows), dtype=np.intp)
-    before = np.cumsum(rows[full]) - rows[full]
-    owner = np.unique(before // BLOCK, return_inverse=True)[1]
-    return owner[nearest(full, len(rows))]
+    before = np.cumsum(rows) - rows
+    block = np.zeros(len(rows), dtype=np.intp)
+    block[filled] = np.unique(before[filled] // BLOCK, return_inverse=True)[1]
+    return block[nearest(filled[None])[0]]
 
 
 def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates:

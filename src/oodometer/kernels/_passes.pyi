@@ -43,5 +43,7 @@ def grow_tree(
     float64 (node,), adds to float64 (sample,).
     """
 
-def pool_adjacent(rows: Array, hits: Array, first: Array, weight: Array, right: Array, /) -> int:
+def pool_adjacent(
+    rows: Array, hits: Array, piece: Array, first: Array, weight: Array, right: Array, /
+) -> int:
     """float64 (bin,) twice; writes int64 and float64 twice (bin,) of the blocks and returns how many these are."""

@@ -262,32 +262,45 @@ def equal_bin(values: Array, bins: int) -> Array:
     return np.asarray(np.fmin(np.fmax(scaled, 0), bins - 1).astype(np.intp))
 
 
-def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
+def pool_adjacent(
+    rows: Array, hits: Array, piece: Array | None = None
+) -> tuple[Array, Array, Array]:
     """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA). rows
-    (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. Counts are added up
-    and compared as products, so that the blocks of whole numbers are exact.
+    (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. Bins of different
+    pieces, whose numbers have shape (bin,), are never pooled. Counts are added up and compared as products, so that
+    the blocks of whole numbers are exact.
 
     >>> [block.tolist() for block in pool_adjacent(np.array([2, 2, 4]), np.array([1, 0, 3]))]
     [[0, 2], [4.0, 4.0], [1.0, 3.0]]
+    >>> pool_adjacent(np.array([2, 2, 4]), np.array([1, 0, 3]), np.array([0, 1, 1]))[0].tolist()
+    [0, 1, 2]
     """
-    if passes is None:
-        return _pooled(rows, hits)
     bins = len(rows)
+    piece = np.zeros(bins, dtype=np.int64) if piece is None else piece
+    if passes is None:
+        return _pooled(rows, hits, piece)
     first = np.empty(bins, dtype=np.int64)
     weights, right = np.empty(bins), np.empty(bins)
     counts = (np.ascontiguousarray(values, dtype=np.float64) for values in (rows, hits))
-    blocks = passes.pool_adjacent(*counts, first, weights, right)
+    numbers = np.ascontiguousarray(piece, dtype=np.int64)
+    blocks = passes.pool_adjacent(*counts, numbers, first, weights, right)
     return first[:blocks], weights[:blocks], right[:blocks]
 
 
-def _pooled(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
+def _pooled(rows: Array, hits: Array, piece: Array) -> tuple[Array, Array, Array]:
     """`pool_adjacent` where nothing is compiled."""
     first: list[int] = []
     weights: list[float] = []
     right: list[float] = []
+    pieces = piece.tolist()
     pairs = zip(rows.astype(float).tolist(), hits.astype(float).tolist(), strict=True)
     for start, (rows_here, hits_here) in enumerate(pairs):
-        while weights and right[-1] * rows_here >= hits_here * weights[-1]:
+        here = pieces[start]
+        while (
+            weights
+            and pieces[first[-1]] == here
+            and right[-1] * rows_here >= hits_here * weights[-1]
+        ):
             rows_here += weights.pop()
             hits_here += right.pop()
             start = first.pop()

@@ -447,15 +447,16 @@ static PyObject *grow_tree(PyObject *module, PyObject *args)
     return done(&h, codes_are_bins && fits ? Py_NewRef(Py_None) : NULL);
 }
 
-/* Blocks of the isotonic regression: a bin joins the one before it as long as that has no lower share of hits. */
-static Py_ssize_t pool(const double *rows, const double *hits, Py_ssize_t bins, int64_t *first, double *weight,
-                       double *right)
+/* Blocks of the isotonic regression of each piece: a bin joins the one before it as long as that is of the same piece
+   and has no lower share of hits. */
+static Py_ssize_t pool(const double *rows, const double *hits, const int64_t *piece, Py_ssize_t bins, int64_t *first,
+                       double *weight, double *right)
 {
     Py_ssize_t blocks = 0;
     for (Py_ssize_t i = 0; i < bins; i++) {
         double w = rows[i], r = hits[i];
         int64_t start = i;
-        while (blocks > 0 && right[blocks - 1] * w >= r * weight[blocks - 1]) {
+        while (blocks > 0 && piece[first[blocks - 1]] == piece[i] && right[blocks - 1] * w >= r * weight[blocks - 1]) {
             blocks--;
             w += weight[blocks];
             r += right[blocks];
@@ -470,17 +471,17 @@ static Py_ssize_t pool(const double *rows, const double *hits, Py_ssize_t bins, 
 
 static PyObject *pool_adjacent(PyObject *module, PyObject *args)
 {
-    static const Want want[] = {{"rows", "d", 1, 0}, {"hits", "d", 1, 0}, {"first", "q", 1, 1},
-                                {"weight", "d", 1, 1}, {"right", "d", 1, 1}};
+    static const Want want[] = {{"rows", "d", 1, 0},  {"hits", "d", 1, 0},   {"piece", "q", 1, 0},
+                                {"first", "q", 1, 1}, {"weight", "d", 1, 1}, {"right", "d", 1, 1}};
     Held h;
-    if (!take_all(&h, args, want, 5, NULL))
+    if (!take_all(&h, args, want, 6, NULL))
         return done(&h, NULL);
     Py_ssize_t bins = h.view[0].shape[0], blocks;
-    if (!same(bins, h.view[1].shape[0], "hits") || !same(bins, h.view[2].shape[0], "first") ||
-        !same(bins, h.view[3].shape[0], "weight") || !same(bins, h.view[4].shape[0], "right"))
-        return done(&h, NULL);
+    for (int i = 1; i < 6; i++)
+        if (!same(bins, h.view[i].shape[0], want[i].name))
+            return done(&h, NULL);
     Py_BEGIN_ALLOW_THREADS
-    blocks = pool(h.view[0].buf, h.view[1].buf, bins, h.view[2].buf, h.view[3].buf, h.view[4].buf);
+    blocks = pool(h.view[0].buf, h.view[1].buf, h.view[2].buf, bins, h.view[3].buf, h.view[4].buf, h.view[5].buf);
     Py_END_ALLOW_THREADS
     return done(&h, PyLong_FromSsize_t(blocks));
 }
