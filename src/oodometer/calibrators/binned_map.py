@@ -175,7 +175,7 @@ def _rates(rows: Array, hits: Array, forms: Sequence[Form]) -> dict[Form, Array]
 def _brier(rows: Array, hits: Array, rate: Array) -> Array:
     """Sum over samples of (rate - hit)^2, from counts with axes (piece, class, bin); shape (piece,)."""
     error = rows * np.square(rate) - 2 * rate * hits + hits
-    return error.reshape(len(error), -1).sum(axis=1)
+    return np.asarray(error.reshape(len(error), -1).sum(axis=1))
 
 
 def fit_map(
@@ -274,7 +274,7 @@ def _blocks(rows: Array) -> Array:
     before = np.cumsum(rows) - rows
     block = np.zeros(len(rows), dtype=np.intp)
     block[filled] = np.unique(before[filled] // BLOCK, return_inverse=True)[1]
-    return block[nearest(filled[None])[0]]
+    return np.asarray(block[nearest(filled[None])[0]])
 
 
 def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates:
