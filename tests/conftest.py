@@ -353,9 +353,10 @@ _OF_LAB = re.compile(r"^(from|import) oodometer_lab\b", re.MULTILINE)
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Where the lab is not installed, files that import it are left out; the core is tested without them."""
-    if HAS_LAB or collection_path.suffix != ".py" or collection_path.name == "conftest.py":
+    file = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
+    if HAS_LAB or file.suffix != ".py" or file == Path(__file__) or not file.is_file():
         return None
-    return True if _OF_LAB.search(collection_path.read_text(encoding="utf-8")) else None
+    return True if _OF_LAB.search(file.read_text(encoding="utf-8")) else None
 
 
 def pytest_report_header() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from oodometer.verbs.demo import demo
 from oodometer_lab.benchmarks import natural
 from oodometer_lab.recipes import reproduce
 from oodometer_lab.verbs.discriminate import collect_pairs, judge_outputs, train_judges
+
+from .every_command import commands
 
 VERBS: dict[str, Callable[..., Any]] = {
     "benchmark": natural,
@@ -39,14 +41,6 @@ EXCEPTIONS = {
     ("discriminate predict", "paths"): "positional, judges and outputs in Python",
     ("discriminate predict", "judge"): "existing, since judges is the folder",
 }
-
-
-def commands(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*before, name))
-        else:
-            yield " ".join((*before, name)), command
 
 
 COMMANDS = dict(commands(get_command(all_commands())))

@@ -13,7 +13,7 @@ from oodometer.cli.main import all_commands
 from oodometer.outputs.terminal import fitted, view_lines
 from oodometer.results.view import Grid, Point, View
 
-from .test_same_words import commands
+from .every_command import commands
 
 NAMES = ["", *(name for name, _ in commands(get_command(all_commands())))]
 

@@ -70,7 +70,7 @@ def test_frames_and_the_view_hold_every_chunk(frames: tuple[pd.DataFrame, pd.Dat
     found = oodometer.diagnose(*frames, features=["plan", "noise"], every="400rows")
     rows = found.to_frame("periods")
     assert len(rows) == 2 * len(found.periods) == 6
-    grid = found.view().grid("Distance of your columns")
+    grid = found.view().grid("columns over time")
     assert grid is not None
     assert [row[0] for row in grid.rows] == [period.name for period in found.periods]
     assert (2, 2 + grid.columns[2:].index("plan")) in grid.bold

@@ -12,6 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # benchmarks is no part of the package
 
+pytest.importorskip("oodometer_lab")
+
 from benchmarks import judges
 from benchmarks.kit import RESULTS
 

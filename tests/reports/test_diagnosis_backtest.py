@@ -139,7 +139,7 @@ def test_leaders_are_the_best_and_the_reference_accuracy(backtest: dict[str, Any
 
 
 def test_cells_far_below_the_level_are_marked_and_no_others(backtest: dict[str, Any]) -> None:
-    held = backtest_view(backtest).grid("Share of trials")
+    held = backtest_view(backtest).grid("coverage")
     assert {held.rows[i][0] for i, _ in held.bold} == {"ac"}
     page = render(backtest)
     assert len(held.bold) == 4

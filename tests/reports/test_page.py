@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import random
 import re
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from oodometer import compare, evaluate
 from oodometer.errors import MissingExtraError, UsageError, WorkError, install_line
 from oodometer.reports import render, write_report
 
@@ -263,7 +266,7 @@ def test_values_that_are_absent_are_dashes(estimate: dict[str, Any]) -> None:
 
 def test_every_number_on_the_page_is_in_the_result(result: dict[str, Any]) -> None:
     known = set(numbers_in(result))
-    read = Reader(render(result))
+    read = Reader(render(result.to_dict()))
     assert len(read.numbers) > 20
     derived = {
         count / sum(row) for row in result.get("confusion", {}).get("counts", []) for count in row
@@ -409,3 +412,23 @@ def test_a_limit_on_memory_leaves_out_the_charts_alone(
     assert 'id="specs"' not in page
     assert "<noscript>" not in page
     assert "The chart was not drawn" in page
+
+
+def test_every_table_of_the_screen_stands_on_the_page(tmp_path: Path) -> None:
+    """Attempts at questions of two tasks, with what each cost: no table waits for a place that asks for its title."""
+    rng = random.Random(0)
+    logs = [tmp_path / f"{name}.csv" for name in "abc"]
+    for log in logs:
+        rows = [
+            f"q{question},{'law' if question % 2 else 'math'},{rng.randrange(2)},{rng.random():.3f}"
+            for question in range(60)
+            for _ in range(2)
+        ]
+        log.write_text("\n".join(["id,task,score,cost", *rows]))
+    evaluation = evaluate(logs[0], by="task", cluster="id")
+    for result in (evaluation, compare(logs[:2], key="id"), compare(logs, key="id")):
+        shown = html.unescape(re.sub(r"<[^>]*>", " ", render(result.to_dict())))
+        for grid in result.view().grids:
+            numbers = [cell for row in grid.rows[:3] for cell in row if re.search(r"\.\d", cell)]
+            if numbers and grid.slot != "models in_domain":  # drawn, and in full in another table
+                assert sum(cell in shown for cell in numbers) > len(numbers) / 2, grid.title

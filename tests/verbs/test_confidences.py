@@ -209,4 +209,4 @@ def test_a_confidence_that_some_rows_lack_is_compared_on_the_others_and_not_take
     compared = result.to_dict()["confidences"]
     assert (compared["rows"], compared["of_rows"], compared["used"]) == (80, 90, "answer_agreement")
     assert compared["unknown"] == {"verbalized_confidence": 10}
-    assert "on 80 of 90 rows" in str(result.view().grid("which confidence").notes)
+    assert "on 80 of 90 rows" in str(result.view().grid("confidences").notes)

@@ -50,7 +50,7 @@ def test_an_evaluation_shows_its_summary(tmp_path: Path) -> None:
     assert lines[-2].split()[:2] == ["accuracy", f"{found['accuracy'].value:.4f}"]
     assert lines[-1].split()[-1] == found["ece"].kind
     both = oodometer.evaluate(REFERENCE, TARGET, metrics=["accuracy"])
-    grid = both.view().grid("accuracy of each file")
+    grid = both.view().grid("files")
     assert [row[1] for row in grid.rows] == ["300", "240"]
 
 

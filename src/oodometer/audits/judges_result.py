@@ -320,7 +320,7 @@ def _intervals_grid(result: Plain, scale: _Scale) -> Grid:
         for item in result.get("intervals") or ()
     ]
     columns = ["interval", "rate", "lower", "upper", "kind", "assumes"]
-    return Grid("intervals", columns, rows, noun="interval", detail=True)
+    return Grid("intervals", columns, rows, noun="interval", detail=True, slot="intervals")
 
 
 def _judges_grid(result: Plain) -> list[Grid]:
@@ -331,7 +331,7 @@ def _judges_grid(result: Plain) -> list[Grid]:
         kappa = cell(ends(judge["kappa"])["value"], ".2f")
         rows.append([judge["judge"], percent(judge["accepted"]), *shares, kappa])
     columns = ["judge", "passes", *rates, "kappa"]
-    return [Grid("judges", columns, rows, noun="judge")] if len(rows) > 1 else []
+    return [Grid("judges", columns, rows, noun="judge", slot="judges")] if len(rows) > 1 else []
 
 
 def _groups_grid(result: Plain, scale: _Scale) -> Grid:
@@ -341,7 +341,7 @@ def _groups_grid(result: Plain, scale: _Scale) -> Grid:
         for item in result.get("groups") or ()
     ]
     columns = ["group", "rate", "lower", "upper", "rows", "labels"]
-    return Grid("groups", columns, rows, noun="group")
+    return Grid("groups", columns, rows, noun="group", slot="groups")
 
 
 def _widths_grid(result: Plain) -> Grid:
@@ -351,7 +351,7 @@ def _widths_grid(result: Plain) -> Grid:
         for item in _widths(result)
     ]
     columns = ["width", "with judges", "alone"]
-    return Grid("labels for a width", columns, rows, noun="width", detail=True)
+    return Grid("labels for a width", columns, rows, noun="width", detail=True, slot="widths")
 
 
 def _standing(judge: Plain, result: Plain, scale: _Scale) -> list[str]:

@@ -276,6 +276,7 @@ def audit_view(result: Plain) -> View:
             "Estimated accuracy, not audited: no labels",
             "not audited" if free is None else percent(free.value),
             free,
+            estimated=True,
             trust=head.get("trust"),
             sentences=(f"{text}were drawn, and run the audit again.", *_decisions(result)),
             details=method,
@@ -330,7 +331,7 @@ def _intervals_grid(result: Plain) -> Grid:
         for item in result.get("intervals") or ()
     ]
     columns = ["interval", "accuracy", "lower", "upper", "kind", "random labels", "assumes"]
-    return Grid("intervals", columns, rows, noun="interval", detail=True)
+    return Grid("intervals", columns, rows, noun="interval", detail=True, slot="intervals")
 
 
 def _used(result: Plain) -> list[str]:

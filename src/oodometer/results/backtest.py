@@ -307,7 +307,7 @@ def _trials_grid(order: Entries) -> Grid:
         width, trials = cell(entry.get("width"), "%"), cell(entry.get("cases"))
         rows.append([entry["method"], *means, width, trials])
     columns = ["method", "mean error", "bias", "interval held", "mean width", "trials"]
-    return Grid("Errors over all trials", columns, rows, noun="", detail=True)
+    return Grid("Errors over all trials", columns, rows, noun="", detail=True, slot="errors")
 
 
 def answered_families(result: Plain) -> list[str]:
@@ -358,7 +358,8 @@ def _families_coverage_grid(result: Plain, order: Entries) -> Grid:
     level, (columns, rows) = percent(nominal, None), _families_cells(result, order, shares, 0)
     title = f"Share of trials whose truth the {level} interval held, %"
     note = f"Intervals called {level} held the truth {how}"
-    return Grid(title, columns, rows, detail=True, bold=frozenset(bold), notes=(note,))
+    look = frozenset(bold)
+    return Grid(title, columns, rows, detail=True, bold=look, notes=(note,), slot="coverage")
 
 
 def _by_family_and_all(result: Plain, order: Entries, name: str) -> dict[tuple[str, str], float]:

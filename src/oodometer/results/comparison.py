@@ -257,7 +257,7 @@ def _costs_grid(models: Sequence[Plain]) -> list[Grid]:
             scores = (cells_of(model.get(score), share=False)[0] for score in ("didma", "nidma"))
             rows.append([str(model["name"]), *costs, *scores])
     columns = ["model", of, "computation", "DiDMA", "NiDMA"]
-    return [Grid.used("what the models cost", columns, rows, {4})] if rows else []
+    return [Grid.used("what the models cost", columns, rows, {4}, slot="costs")] if rows else []
 
 
 def _skipped_grid(models: Sequence[Plain]) -> Grid:
@@ -269,7 +269,7 @@ def _skipped_grid(models: Sequence[Plain]) -> Grid:
                 metric = str(item.get("metric") or item["method"])
                 rows.append([metric, str(model["name"]), _PLACES[domain], str(item["why"])])
     heads = ["metric", "model", "where", "why"]
-    return Grid("metrics that were left out", heads, rows, noun="", detail=True)
+    return Grid("metrics that were left out", heads, rows, noun="", detail=True, slot="left out")
 
 
 def amount(gap: Plain, value: float, signed: bool = False) -> str:
@@ -392,7 +392,9 @@ def _tasks_grid(result: Plain, gap: Plain) -> list[Grid]:
         note = f"Decided over all tasks together (Holm): {listed(sure)}"
     few = [*range(_MOST_TASKS), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
     average = "The difference on top is by question, each row alike; the mean of tasks is by task"
-    return [Grid("by task", heads, rows, noun="task", few=few, notes=(note, average))]
+    return [
+        Grid("by task", heads, rows, noun="task", few=few, notes=(note, average), slot="by-task")
+    ]
 
 
 def _beside_grid(result: Plain, gap: Plain) -> list[Grid]:
@@ -407,7 +409,7 @@ def _beside_grid(result: Plain, gap: Plain) -> list[Grid]:
         rows.append([item["metric"], *cells, p_text(item["p_value"]), p_text(item["p_holm"])])
     heads = ["beside", gap.get("a", ""), gap.get("b", "")]
     heads += [f"{gap.get('b')} - {gap.get('a')}", "lower", "upper", "p", "Holm"]
-    return [Grid("on the same rows", heads, rows)] if rows else []
+    return [Grid("on the same rows", heads, rows, slot="beside")] if rows else []
 
 
 def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
@@ -427,7 +429,8 @@ def _best_grid(result: Plain, gap: Plain) -> list[Grid]:
     pairs = f"all {count * (count - 1) // 2} pairs of models, by the largest |t|"
     title = f"difference to {best}, the best ({level} intervals that hold together for {pairs})"
     heads = ["model", _measure(gap), f"- {best}", "lower", "upper", "p", "behind"]
-    return [Grid.used(title, heads, [[best, values[best], *[""] * 5], *rows], {6}, noun="")]
+    first = [best, values[best], *[""] * 5]
+    return [Grid.used(title, heads, [first, *rows], {6}, noun="", slot="to-best")]
 
 
 def _every_pair_grid(result: Plain, gap: Plain) -> list[Grid]:
@@ -441,7 +444,7 @@ def _every_pair_grid(result: Plain, gap: Plain) -> list[Grid]:
     title = (
         "every two models (intervals and p of all hold together, by the largest |t| over all pairs)"
     )
-    return [Grid(title, heads, rows, noun="pair", detail=True)] if rows else []
+    return [Grid(title, heads, rows, noun="pair", detail=True, slot="pairs")] if rows else []
 
 
 def required(result: Plain) -> tuple[float, list[float]]:
@@ -595,7 +598,15 @@ def _pairs_grid(result: Plain) -> list[Grid]:
         key=lambda row: (row[6], -float(row[5].split()[0]))
     )  # decided ones first, the surest first
     return [
-        Grid(title, heads, rows, noun="pair", few=range(min(len(rows), _MOST_PAIRS)), notes=notes)
+        Grid(
+            title,
+            heads,
+            rows,
+            noun="pair",
+            few=range(min(len(rows), _MOST_PAIRS)),
+            notes=notes,
+            slot="target pairs",
+        )
     ]
 
 
@@ -621,7 +632,7 @@ def _domain_grid(result: Plain, domain: str) -> list[Grid]:
     title = f"{_PLACES[domain]}, value (rank){_how_compared(result, domain)}"
     main = range(1 + min(_MAIN, len(names)))
     heads = ["model", *_metric_heads(names, inside(result, "difference", "k"))]
-    return [Grid(title, heads, rows, main=main, bold=frozenset(bold))]
+    return [Grid(title, heads, rows, main=main, bold=frozenset(bold), slot=f"models {domain}")]
 
 
 def _metric_heads(names: Sequence[str], k: Any) -> list[str]:
@@ -646,7 +657,8 @@ def _values_grid(result: Plain, domain: str) -> Grid:
             values = [str(row["rank"]), *cells_of(row, share=share), cell(row.get("stable"), "%0")]
             rows.append([str(row["model"]), metric, *values])
     heads = ["model", "metric", "rank", "value", "lower", "upper", "rank holds in"]
-    return Grid(f"every metric {_PLACES[domain]}", heads, rows, noun="", detail=True)
+    title = f"every metric {_PLACES[domain]}"
+    return Grid(title, heads, rows, noun="", detail=True, slot=f"metrics {domain}")
 
 
 def _against_grid(result: Plain) -> list[Grid]:
@@ -667,7 +679,7 @@ def _against_grid(result: Plain) -> list[Grid]:
             rows.append([str(pair["b" if first else "a"]), pair["metric"], *numbers, often])
     title = f"how surely {name} is better"
     heads = ["than", "metric", "difference", "lower", "upper", "better in"]
-    return [Grid(title, heads, rows, noun="", detail=True)] if rows else []
+    return [Grid(title, heads, rows, noun="", detail=True, slot="leader")] if rows else []
 
 
 def _cases_grid(models: Sequence[Plain]) -> Grid:
@@ -688,7 +700,8 @@ def _cases_grid(models: Sequence[Plain]) -> Grid:
                 )
     notes = ("None of these cases was found",) if looked and not rows else ()
     heads = ["model", "where", "case", "size", "seen again in", "in words"]
-    return Grid("failure cases of each curve", heads, rows, noun="", detail=True, notes=notes)
+    title = "failure cases of each curve"
+    return Grid(title, heads, rows, noun="", detail=True, notes=notes, slot="failure cases")
 
 
 def _targets_grid(result: Plain) -> list[Grid]:
@@ -718,7 +731,7 @@ def _targets_grid(result: Plain) -> list[Grid]:
         f"{every[0][1]['accuracy'].get('kind') or 'empirical'} intervals"
     )
     title = f"on the target, estimated without labels ({intervals_text})"
-    return [Grid.used(title, columns, rows, {5, 6}, notes=tuple(assumes))]
+    return [Grid.used(title, columns, rows, {5, 6}, notes=tuple(assumes), slot="target")]
 
 
 def _columns_grid(models: Sequence[Plain], domain: str) -> list[Grid]:
@@ -734,7 +747,9 @@ def _columns_grid(models: Sequence[Plain], domain: str) -> list[Grid]:
     )
     title = f"your columns, from in domain to {_PLACES[domain]}"
     heads = ["model", "column", "what changed", "explains"]
-    return [Grid(title, heads, rows, noun="column", few=few, notes=none)] if rows else []
+    if not rows:
+        return []
+    return [Grid(title, heads, rows, noun="column", few=few, notes=none, slot="columns")]
 
 
 def _thresholds_grids(result: Plain) -> list[Grid]:
@@ -777,13 +792,16 @@ def _thresholds_grids(result: Plain) -> list[Grid]:
     )
     title = f"thresholds in domain, chosen on these rows; proven at the {percent(result.get('level') or 0.95, None)} "
     return [
-        Grid(f"{title}level", columns, [row[:width] for row in rows], notes=notes),
+        Grid(
+            f"{title}level", columns, [row[:width] for row in rows], notes=notes, slot="thresholds"
+        ),
         Grid(
             "thresholds that are not proven",
             ["model", "required", "why"],
             open_,
             noun="reason",
             detail=True,
+            slot="not proven",
         ),
     ]
 

@@ -275,7 +275,7 @@ def diagnosis_view(result: Plain) -> View:
             *columns_grid(result),
             *periods_grid(result),
             tests,
-            Grid(title, heads, methods, noun="verdict", detail=True),
+            Grid(title, heads, methods, noun="verdict", detail=True, slot="methods"),
         ),
         notes=(note,),
         warnings=tuple(result.get("warnings") or ()),
@@ -309,7 +309,17 @@ def columns_grid(result: Plain) -> tuple[Grid, ...]:
     heads = ["column", "what changed", "distance", "p", "explains"]
     bold = frozenset((i, 0) for i in matter)
     return (
-        (Grid("Your columns", heads, rows, noun="column", few=matter[:_SHOWN], bold=bold),)
+        (
+            Grid(
+                "Your columns",
+                heads,
+                rows,
+                noun="column",
+                few=matter[:_SHOWN],
+                bold=bold,
+                slot="columns",
+            ),
+        )
         if changes
         else ()
     )
@@ -335,6 +345,13 @@ def periods_grid(result: Plain) -> tuple[Grid, ...]:
     note = "Bold: moved beyond chance (5 % after Holm within the chunk)"
     return (
         Grid(
-            title, ["chunk", "rows", *columns], rows, noun="", detail=True, bold=bold, notes=(note,)
+            title,
+            ["chunk", "rows", *columns],
+            rows,
+            noun="",
+            detail=True,
+            bold=bold,
+            notes=(note,),
+            slot="columns over time",
         ),
     )

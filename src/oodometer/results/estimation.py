@@ -328,6 +328,7 @@ def estimation_view(result: Plain) -> View:
         "True accuracy" if measured else "Estimated accuracy",
         "none" if item is None else cells_of(item)[0],
         item,
+        estimated=not measured,
         trust=believed.get("trust"),
         sentences=tuple(filter(None, _sentences(result, item, estimate))),
         details=tuple(filter(None, details)),
@@ -564,7 +565,11 @@ def _metrics_grids(result: Plain) -> list[Grid]:
             methods.append([name, "public shifts", *ends, ASSUMPTIONS["natural"]])
     grids = [
         Grid.used(
-            "metrics", ["metric", *_ENDS, _STILL, "trust", "reference", "truth"], rows, {4, 7}
+            "metrics",
+            ["metric", *_ENDS, _STILL, "trust", "reference", "truth"],
+            rows,
+            {4, 7},
+            slot="metrics",
         ),
         Grid(
             "metrics by each method",
@@ -572,6 +577,7 @@ def _metrics_grids(result: Plain) -> list[Grid]:
             methods,
             noun="",
             detail=True,
+            slot="metrics by method",
         ),
     ]
     return grids if metrics else []
@@ -594,6 +600,7 @@ def _parts_grids(title: str, parts: Sequence[Plain]) -> list[Grid]:
         {5, 6, 7, 8},
         noun=title,
         few=few,
+        slot=f"{title}s",
         marked=frozenset(i for i, part in enumerate(parts) if _is_alarm(part)),
         notes=_alarms_note(title, parts),
         rest=rest if hidden else "",
@@ -637,7 +644,7 @@ def _parts_metrics_grid(
         for item in items:
             cells = [number(item.get("value")), number(inside(item, "truth", "value"))]
             row += cells[:width]
-    return [Grid(f"metrics of {title}s", heads, rows, noun=title, few=few)]
+    return [Grid(f"metrics of {title}s", heads, rows, noun=title, few=few, slot="metrics of parts")]
 
 
 def _method_grids(result: Plain) -> list[Grid]:
@@ -662,6 +669,7 @@ def _method_grids(result: Plain) -> list[Grid]:
             believed,
             noun="",
             detail=True,
+            slot="assumptions",
         ),
         Grid(
             "methods that were left out",
@@ -669,6 +677,7 @@ def _method_grids(result: Plain) -> list[Grid]:
             skipped,
             noun="" if named else "skipped method",
             detail=True,
+            slot="left out",
         ),
     ]
 
@@ -691,6 +700,7 @@ def _methods_grid(estimates: Sequence[Plain], skipped: Sequence[Sequence[str]] |
         main=None if skipped is None else range(4),
         notes=[f"{method}: {why}" for method, why in skipped or ()],
         across="column",
+        slot="methods",
     )
 
 

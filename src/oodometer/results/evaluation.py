@@ -263,7 +263,7 @@ def _files_view(files: Sequence[Plain]) -> View:
         rows.append([str(file.get("name")), f"{file.get('rows') or 0:,}", *cells])
     called = _called(main)
     columns = ["file", "rows", called, "lower", "upper"]
-    grids, details, warnings = [Grid(f"{called} of each file", columns, rows)], [], []
+    grids, details, warnings = [Grid(f"{called} of each file", columns, rows, slot="files")], [], []
     for name, view in views.items():
         grids += [replace(grid, title=f"{name}: {grid.title}") for grid in view.grids]
         details += [f"{name}: {text}" for text in (*view.sentences[1:], *view.details)]
@@ -297,7 +297,11 @@ def _slices_grid(slices: Sequence[Plain]) -> list[Grid]:
     for item in slices:
         cells = (cells_of(item["metrics"].get(name), share=False)[0] or "-" for name in names)
         rows.append([str(item["value"]), f"{item['rows']:,}", *cells])
-    return [Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows)] if rows else []
+    return (
+        [Grid(f"by {slices[0]['by']}", ["slice", "rows", *names], rows, slot="slices")]
+        if rows
+        else []
+    )
 
 
 def _skipped_grid(result: Plain) -> Grid:
@@ -305,8 +309,8 @@ def _skipped_grid(result: Plain) -> Grid:
     skipped = [
         [item.get("metric") or item["method"], item["why"]] for item in result.get("skipped") or ()
     ]
-    title = "metrics that were left out"
-    return Grid(title, ["metric", "why"], skipped, noun="skipped metric", detail=True)
+    title, slot = "metrics that were left out", "left out"
+    return Grid(title, ["metric", "why"], skipped, noun="skipped metric", detail=True, slot=slot)
 
 
 def _called(name: str) -> str:
@@ -320,7 +324,7 @@ def _tasks_grid(numbers: Plain) -> list[Grid]:
         for item in inside(numbers, "macro_mean", "by_task") or []
     ]
     columns = ["task", "rows", "mean", "lower", "upper", "kind"]
-    return [Grid("by task", columns, tasks)] if len(tasks) > 1 else []
+    return [Grid("by task", columns, tasks, slot="tasks")] if len(tasks) > 1 else []
 
 
 def _curves_grid(numbers: Plain) -> list[Grid]:
@@ -337,7 +341,7 @@ def _curves_grid(numbers: Plain) -> list[Grid]:
     heads = [head for short in several for head in (f"{short}k", "lower", "upper")]
     title = "of k answers to a question"
     said = ", ".join(f"{short}k: {_MEANS[short]}" for short in several)
-    return [Grid(title, ["k", *heads], lines, notes=(said,))]
+    return [Grid(title, ["k", *heads], lines, notes=(said,), slot="curves")]
 
 
 def _costs_grid(costs: Sequence[Plain]) -> list[Grid]:
@@ -351,7 +355,7 @@ def _costs_grid(costs: Sequence[Plain]) -> list[Grid]:
     few = [i for i, row in enumerate(rows) if row[1] == "mean"] if len(costs) > 1 else None
     heads = ["column", "of", "value", "lower", "upper"]
     title = "what an answer takes"
-    return [Grid(title, heads, rows, noun="amount", few=few)] if rows else []
+    return [Grid(title, heads, rows, noun="amount", few=few, slot="costs")] if rows else []
 
 
 def _curve_cells(item: Plain | None) -> list[str]:
@@ -450,7 +454,7 @@ def _draws_grid(draws: Sequence[Plain]) -> Grid:
         reliability = with_ends((draw.get("bounds") or [{}])[0].get("reliability"))
         rows.append([f"{draw['rows']:,}", *cells, reliability])
     columns = ["rows", "truth", *_BOUNDS[:2], "mean of both", "bounds held in"]
-    return Grid("bounds in smaller draws", columns, rows)
+    return Grid("bounds in smaller draws", columns, rows, slot="smaller draws")
 
 
 def agreement(agree: Any, judges: Any) -> str:
@@ -631,6 +635,7 @@ def _confidences_grid(compared: Plain | None) -> list[Grid]:
             rows,
             noun="confidence",
             notes=notes,
+            slot="confidences",
             detail=True,
         )
     ]
@@ -664,7 +669,17 @@ def _metrics_grid(result: Plain, numbers: Plain) -> list[Grid]:
     notes = (disca,) if "disca" in numbers and not few else ()
     columns = ["metric", "value", "lower", "upper", "kind"]
     return (
-        [Grid("metrics", columns, rows, noun="metric", few=few or None, notes=notes)]
+        [
+            Grid(
+                "metrics",
+                columns,
+                rows,
+                noun="metric",
+                few=few or None,
+                notes=notes,
+                slot="metrics",
+            )
+        ]
         if rows
         else []
     )

@@ -387,7 +387,9 @@ def _pairs_grid(result: Plain) -> Grid:
         cells.append(line)
     heads = ["better", "than", "P", "rows they differ on"]
     heads += ["right alone"] if labelled else []
-    return Grid("How sure the order of each two is", heads, cells, detail=True, kind="matrix")
+    return Grid(
+        "How sure the order of each two is", heads, cells, detail=True, slot="pairs", kind="matrix"
+    )
 
 
 def _evidence_grid(result: Plain) -> Grid:
@@ -399,7 +401,7 @@ def _evidence_grid(result: Plain) -> Grid:
         cells.append([item["name"], item["group"], _chain(item) or "-", agrees, *numbers])
     heads = ["evidence", "of", "its order", "agrees on pairs", *names]
     title = "Evidence, and what it alone would have said"
-    return Grid(title, heads, cells, detail=True)
+    return Grid(title, heads, cells, detail=True, slot="evidence")
 
 
 def _evidence_cell(item: Plain, model: str) -> str:
@@ -426,7 +428,7 @@ def _unused_grid(result: Plain) -> Grid:
         reasons.setdefault(entry["why"], []).append(entry["method"])
     cells = [[", ".join(methods), why] for why, methods in reasons.items()]
     title = "Evidence that was not used"
-    return Grid(title, ["what", "why"], cells, noun="reason", detail=True)
+    return Grid(title, ["what", "why"], cells, noun="reason", detail=True, slot="left out")
 
 
 def _suggested_grid(result: Plain) -> Grid:
@@ -434,7 +436,8 @@ def _suggested_grid(result: Plain) -> Grid:
     suggested = result.get("suggested") or ()
     cells = [[str(item["id"]), text_of(item["text"])] for item in suggested]
     notes = (f"{NOT_RANDOM[:1].upper()}{NOT_RANDOM[1:]}",) if suggested else ()
-    return Grid("Rows to label next", ["id", "text"], cells, noun="row", notes=notes)
+    title = "Rows to label next"
+    return Grid(title, ["id", "text"], cells, noun="row", notes=notes, slot="suggested")
 
 
 def _origin(result: Plain, top: Plain) -> str:

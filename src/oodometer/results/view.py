@@ -46,7 +46,8 @@ class Grid:
     title, columns, rows : as text. noun : what a row is called where some are left out. detail : whether the table
     waits until somebody asks (-v, a click). few, main : rows and columns that are shown before; all by default. bold :
     cells (row, column) that stand out. marked : rows with an alarm. notes : sentences below it. rest : one more where
-    some rows or columns are left out. across : what a column is. kind : "matrix" where a page may draw `matrix`.
+    some rows or columns are left out. across : what a column is. slot : the name by which a page asks for it. kind :
+    "matrix" where a page may draw `matrix`.
     """
 
     title: str
@@ -61,6 +62,7 @@ class Grid:
     notes: Strings = ()
     rest: str = ""
     across: str = "metric"
+    slot: str = ""
     kind: str = ""
 
     @property
@@ -138,14 +140,14 @@ class Grid:
 class View:
     """What a result says.
 
-    title : what the number is. number : as text. interval : of the number, in percent where ``share``, in points with a
-    sign where ``gap``. note : said beside the number. trust : high, low or none; None where the result tells no trust.
-    sentences : the most important first. details : those that wait until somebody asks. points : of a small chart, and
-    ``line``, a level to hold them against, called ``line_name``. grids : tables. notes : sentences below the tables.
-    alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples and draws,
-    where there are any. assumes : what the number rests on. against : what contradicts it. fell : the verdict on a fall
-    of the accuracy, as in `Fall`. cells : further cells of the row ``headline`` with which tables begin, by their
-    columns.
+    title : what the number is. number : as text. interval : of the number, in percent where ``share``, in points with
+    a sign where ``gap``. note : said beside the number. trust : high, low or none; None where the result tells no
+    trust. sentences : the most important first. details : those that wait until somebody asks. points : of a small
+    chart, and ``line``, a level to hold them against, called ``line_name``. grids : tables. notes : sentences below
+    the tables. alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples
+    and draws, where there are any. assumes : what the number rests on. against : what contradicts it. fell : the
+    verdict on a fall of the accuracy, as in `Fall`. estimated : whether the number was learnt on other rows than it is
+    of. cells : further cells of the row ``headline`` with which tables begin, by their columns.
     """
 
     title: str
@@ -168,6 +170,7 @@ class View:
     assumes: str | None = None
     against: Strings = ()
     fell: str | None = None
+    estimated: bool = False
     cells: Plain = field(default_factory=dict)
 
     @property
@@ -185,16 +188,13 @@ class View:
             else f"{percent(self.interval.level, None)} {self.interval.kind} interval"
         )
 
-    def grid(self, start: str) -> Grid | None:
-        """The first table that has rows or notes, and whose title begins so."""
-        return next(
-            (
-                item
-                for item in self.grids
-                if item.title.startswith(start) and (item.rows or item.notes)
-            ),
-            None,
-        )
+    def grid(self, slot: str) -> Grid | None:
+        """The first table of this slot that has rows or notes."""
+        return next(iter(self.grids_of(slot)), None)
+
+    def grids_of(self, slot: str) -> list[Grid]:
+        """The tables of this slot that have rows or notes."""
+        return [item for item in self.grids if item.slot == slot and (item.rows or item.notes)]
 
     def text(self, value: float) -> str:
         """A value as this view writes its number."""

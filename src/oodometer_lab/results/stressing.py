@@ -360,4 +360,6 @@ def _points_grid(conditions: Sequence[_Condition], measure: str) -> Grid:
     columns = ["model"] if any(item.is_of_several for item in conditions) else []
     columns += ["shift", "severity", "rows", "estimate", "lower", "upper", measure]
     columns += ["error", "trust", "Brier", "ECE", "same rows", "true lower", "true upper"]
-    return Grid("Quality as the shift grows", columns, rows, main=range(len(columns) - 5))
+    return Grid(
+        "Quality as the shift grows", columns, rows, main=range(len(columns) - 5), slot="quality"
+    )

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import oodometer
-from oodometer import predict
 from oodometer.errors import InputError, UsageError
 from oodometer.store import read_predictions
+
+pytest.importorskip("oodometer_lab")
+predict = oodometer.predict
 
 CLASSES = ["bad", "good"]
 ROWS = [
