@@ -22,7 +22,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 _UNSEEN = frozenset(
     ("Cc", "Cs", "Cn", "Zl", "Zp")
@@ -105,6 +105,31 @@ class OodometerError(Exception):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
+class Remedy(str):
+    """What a user can do, with the options beside the sentence that do it, so that no command reads the sentence.
+
+    Parameters
+    ----------
+    text : the sentence.
+    options : what to add to the command as it was typed.
+
+    >>> remedy = Remedy("name one, `--metric f1` or `--metric acc`", "--metric", "f1")
+    >>> remedy, remedy.options
+    ('name one, `--metric f1` or `--metric acc`', ('--metric', 'f1'))
+    """
+
+    options: tuple[str, ...]
+
+    def __new__(cls, text: str, *options: str) -> Self:
+        """The string ``text`` that carries ``options``."""
+        remedy = super().__new__(cls, text)
+        remedy.options = options
+        return remedy
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, ...]]:
+        return type(self), (str(self), *self.options)
+
+
 class InputError(OodometerError, ValueError):
     """Input that cannot become a number, with the place, what was expected and the remedy.
 
@@ -112,7 +137,7 @@ class InputError(OodometerError, ValueError):
     ----------
     expected : what should have been there.
     got : what was there.
-    remedy : what the user can do about it.
+    remedy : what the user can do about it; of a `Remedy` the shell shows the command that does it.
     naming : how columns or classes could be named so that it works; a command that does it takes its place.
     file : file name, if the data came from one.
     row : data row, counted from 1 (a CSV header is not counted).

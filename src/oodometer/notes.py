@@ -7,6 +7,8 @@ from typing import Self
 
 TRUST = "trust"
 """Kind: why a number is trusted or not."""
+THRESHOLD = "threshold"
+"""Kind: from which confidence on a wanted accuracy is reached."""
 TARGET_LABELS = "target labels"
 """Kind: what labels that stand in the target itself were used for."""
 

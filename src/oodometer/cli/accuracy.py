@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from ..errors import UsageError
+from ..notes import THRESHOLD
 from ..options import argument, option
 from ..outputs import terminal
 from ..plain import Json
@@ -24,12 +25,12 @@ from .commands import Written, command, going_on
 ALARM = 3  # exit code: done, and an alarm that was asked for is raised
 
 
-def _deliver(result: Any, to: Written, details: Sequence[str] = ()) -> bool:
+def _deliver(result: Any, to: Written, kinds: Sequence[str] = ()) -> bool:
     """The answer with the command as it was typed, written and shown; whether the terminal showed it."""
     result = replace(result, argv=output.command_line())
     free = to.deliver(result.to_dict(), result)
     if free:
-        output.show(result, prefixes=details)
+        output.show(result, kinds=kinds)
     return free
 
 
@@ -56,13 +57,7 @@ def estimate(arguments: Json, to: Written) -> None:
     with store as opened:
         with output.progress_bar("estimate", lines=True) as progress:
             result = run(**arguments, store=opened, progress=progress)
-        _deliver(
-            result,
-            to,
-            ("Threshold", "Do not rely on this threshold")
-            if "target_accuracies" in arguments
-            else (),
-        )
+        _deliver(result, to, [THRESHOLD] if "target_accuracies" in arguments else ())
         raised = _heard(result.alarms, to)
     if raised:
         raise typer.Exit(ALARM)

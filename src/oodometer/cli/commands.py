@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field
@@ -276,19 +275,15 @@ class _Help(TyperCommand):
                 formatter.write_dl(sections[title])
 
 
-_CHOICE = re.compile(r"`(--(?:filter|metric) [^`]+)`")
-
-
 @contextmanager
 def _advised(name: str, offered: Sequence[Declared], typed: Plain) -> Iterator[None]:
     """Inside, an error about columns that go by other names is followed by the command that would work."""
     try:
         yield
     except (InputError, UnknownColumnError) as error:
-        if isinstance(error, InputError) and (
-            choice := _CHOICE.search(error.remedy or "")
-        ):  # of what a log holds
-            error.remedy = f"{error.remedy}; try: {output.command_line(*shlex.split(choice[1]))}"
+        options = getattr(error.remedy, "options", ()) if isinstance(error, InputError) else ()
+        if isinstance(error, InputError) and options:
+            error.remedy = f"{error.remedy}; try: {output.command_line(*options)}"
             raise error.at() from None
         if not isinstance(error, (MissingColumnsError, ClassesError, UnknownColumnError)):
             raise

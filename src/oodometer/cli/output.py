@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from ..errors import visible
+from ..notes import kind_of
 from ..outputs import terminal
 from ..plain import Plain, Strings
 
@@ -36,14 +37,14 @@ def tell(*lines: str) -> None:
         say(*terminal.wrapped(visible(line), terminal.width()))
 
 
-def show(result: Any, *, seed: int | None = None, prefixes: Sequence[str] = ()) -> None:
-    """The view of a result on standard output, with -v all of it, details that begin with ``prefixes`` first; how much
+def show(result: Any, *, seed: int | None = None, kinds: Sequence[str] = ()) -> None:
+    """The view of a result on standard output, with -v all of it, details of these ``kinds`` first; how much
     was left out.
     """
     if quiet():
         return
     view = result.view() if seed is None else replace(result.view(), seed=seed)
-    notes = [detail for detail in view.details if detail.startswith(tuple(prefixes))]
+    notes = [detail for detail in view.details if kind_of(detail) in kinds]
     view = replace(
         view,
         notes=(*notes, *view.notes),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-from ..notes import TRUST, Note
+from ..notes import THRESHOLD, TRUST, Note
 from ..plain import Json, Plain, Strings, inside
 from .alarms import Alarms, Fall, alarm_lines, points_or_more
 from .diagnosis import Diagnosis, column_sentences, columns_grid
@@ -720,7 +720,7 @@ def threshold_sentences(result: Plain) -> list[str]:
         lines.append(
             "Do not rely on this threshold: it holds only if confidence means what it meant on the reference"
         )
-    return lines
+    return [Note(line, kind=THRESHOLD) for line in lines]
 
 
 def number(value: float | None) -> str:

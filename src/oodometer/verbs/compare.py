@@ -7,12 +7,12 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..audits.joining import Joined, labelled, wrong_where_unseen
-from ..classes import NewLabelError
 from ..diagnoses.column_drift import ColumnDrift
 from ..errors import UsageError
 from ..metrics import didma, nidma
@@ -50,6 +50,7 @@ from .opening import (
     opener_for,
     with_classes_of_all,
     with_features,
+    with_unseen_labels,
 )
 
 __all__ = ["Comparison", "compare"]
@@ -103,11 +104,15 @@ def compare(options: CompareJob) -> Comparison:
     ) as execution:
         quiet = execution.heard_by(None)  # files are counted, not their parts
         inputs = [*models, *out_of_domain, *target]
-        read = lambda classes: _read(replace(options, classes=classes), quiet)  # noqa: E731
+
+        def read(classes: Sequence[int | str] | None) -> Comparison:
+            known = partial(_read, replace(options, classes=classes), quiet)
+            return with_unseen_labels(known, classes)
+
         return with_classes_of_all(read, inputs, options)
 
 
-def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Comparison:
+def _read(options: CompareJob, execution: Execution, unseen: bool) -> Comparison:
     """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
     models = options.models
     opener = opener_for(options)
@@ -125,13 +130,8 @@ def _read(options: CompareJob, execution: Execution, unseen: bool = False) -> Co
         for data, reference in zip(options.target, homes, strict=False)
     ]
     opener.check()
-    try:
-        moved = _moved_columns(homes, aways, targets, options)
-        result = _compared(_titles(options.names, homes), homes, aways, targets, options, execution)
-    except NewLabelError:
-        if unseen or options.classes is not None:
-            raise
-        return _read(options, execution, unseen=True)
+    moved = _moved_columns(homes, aways, targets, options)
+    result = _compared(_titles(options.names, homes), homes, aways, targets, options, execution)
     records = tuple(
         replace(model, columns=columns) for model, columns in zip(result.models, moved, strict=True)
     )

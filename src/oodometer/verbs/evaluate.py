@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..audits.joining import Joined, labelled, question_column, wrong_where_unseen
-from ..classes import NewLabelError
 from ..errors import UsageError
 from ..metrics import Confidences, about_class, ordered_by, with_payoff
 from ..metrics.reliability import SHORT
@@ -25,7 +24,15 @@ from ..vectors import given_pair, index_key, is_bare
 from .confidences import read_from, with_confidences
 from .costs import costs_of
 from .guessing import Guessing
-from .opening import Opener, columns_named, executing, in_name_order, positive_class, renamings
+from .opening import (
+    Opener,
+    columns_named,
+    executing,
+    in_name_order,
+    positive_class,
+    renamings,
+    with_unseen_labels,
+)
 from .options import EvaluateOptions
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
@@ -122,13 +129,12 @@ class _Job:
         """The evaluation of a source, and what is to be said of it; labels of classes that the model does not know are
         its errors, where nobody names the classes.
         """
-        try:
-            return self._judged(source), lines
-        except NewLabelError:
-            if self.options.classes is not None:
-                raise
-        source, lines = wrong_where_unseen(source)
-        return self._judged(source), lines
+
+        def run(unseen: bool) -> tuple[Evaluation, Strings]:
+            judged, said = wrong_where_unseen(source) if unseen else (source, lines)
+            return self._judged(judged), said
+
+        return with_unseen_labels(run, self.options.classes)
 
     def _judged(self, source: Source) -> Evaluation:
         options = self.options

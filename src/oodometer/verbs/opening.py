@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ..arrays import present
 from ..audits.joining import KEY, question_column
-from ..classes import NewClassError
+from ..classes import NewClassError, NewLabelError
 from ..errors import InputError, OodometerError, UnknownColumnError, UsageError
 from ..fields import FIELDS
 from ..kernels import limited_to
@@ -166,6 +166,20 @@ def with_classes_of_all(
         if every_class is None:
             raise
         return run(every_class)
+
+
+def with_unseen_labels(
+    run: Callable[[bool], Result], classes: Sequence[int | str] | None
+) -> Result:
+    """What ``run(False)`` gives; where labels are of classes that the model does not know, and nobody named the
+    ``classes``, ``run(True)``, which counts them as its errors. Only the pass over the rows finds them.
+    """
+    try:
+        return run(False)
+    except NewLabelError:
+        if classes is not None:
+            raise
+    return run(True)
 
 
 def _classes_of(files: Sequence[Any], options: Reading) -> Sequence[int | str] | None:

@@ -9,12 +9,12 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...errors import InputError
+from ...errors import InputError, Remedy
 from ...fields import FIELDS
 from ...intervals import wilson_from_variance
 from ...plain import Json, Plain, Strings
@@ -151,11 +151,12 @@ class Answers:
         elif off and named:
             self.warnings.append(f"{self.task}: {differ}")
         elif off:
-            option = shlex.quote(f"{self.task}={self.metric}")
+            option = f"{self.task}={self.metric}"
+            takes = f"`--metric {shlex.quote(option)}` takes the log"
             raise InputError(
                 f"{source} to say what the log says",
                 got=differ,
-                remedy=f"find out which one was changed; `--metric {option}` takes the log",
+                remedy=Remedy(f"find out which one was changed; {takes}", "--metric", option),
                 file=self.file,
             )
 
@@ -264,14 +265,13 @@ class Metric:
         """Whether each number is 0 or 1."""
         return self.is_number and {*self.known} <= {0.0, 1.0}
 
-    def option(self, task: str, with_threshold: bool = False) -> str | None:
+    def option(self, task: str, with_threshold: bool = False) -> Remedy | None:
         """The option that takes this metric, with a threshold if wished; None where a row has no number."""
+        if not self.is_number:
+            return None
         name = self.name if not with_threshold else f"{self.name}>={_scale(self.known)[2]:g}"
-        return (
-            f"`--metric {shlex.quote(f'{task}={name}' if task else name)}`"
-            if self.is_number
-            else None
-        )
+        option = f"{task}={name}" if task else name
+        return Remedy(f"`--metric {shlex.quote(option)}`", "--metric", option)
 
     def judged(
         self, rows: Sequence[int], file: str, all_of: Mapping[str, Metric]
@@ -281,16 +281,13 @@ class Metric:
         """
         if None in self.scores:
             at = self.scores.index(None)
-            options = [
-                metric.option("")
-                for metric in all_of.values()
-                if metric.name != self.name and metric.is_number
-            ]
+            options = _options(metric for metric in all_of.values() if metric.name != self.name)
             another = f", or name another: {options[0]}" if options else ""
             got = repr(self.raw[at])[:60]
             remedy = f"find out what the scorer meant, or score the log again{another}"
             if not self.known and isinstance(self.raw[at], (list, dict)):
                 remedy = f"the harness works {self.name} out over all rows at once, and no row has one{another}"
+            remedy = Remedy(remedy, *(options[0].options if options else ()))
             raise InputError(
                 "a number", got=got, remedy=remedy, file=file, row=rows[at], column=self.name
             )
@@ -304,8 +301,10 @@ class Metric:
         low, high, _ = _scale(scores)
         if low < high and not low < self.least <= high:
             expected = f"a threshold within the scale, {low:g} to {high:g}"
-            remedy = f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
-            remedy += str(self.option("", with_threshold=True))
+            verdict = "right" if self.least <= low else "wrong"
+            (option,) = _options([self], with_threshold=True)
+            text = f"it would call all rows {verdict}; take for example {option}"
+            remedy = Remedy(text, *option.options)
             raise InputError(
                 expected, got=f"{self.least:g}", file=file, column=self.name, remedy=remedy
             )
@@ -380,8 +379,7 @@ def choose_metric(
     match = None if requested in metrics else _AT_LEAST.fullmatch(requested)
     name = requested if match is None else match["name"]
     if name not in metrics:
-        options = " or ".join(filter(None, (metric.option("") for metric in metrics.values())))
-        remedy = f"name one of them: {options}" if options else remedy or "score the log first"
+        remedy = _naming("name one of them: ", metrics.values()) or remedy or "score the log first"
         raise InputError(
             "a metric of this log",
             got=f"{name!r}; there are {described(metrics)}",
@@ -406,15 +404,25 @@ def _main_metric(
     for metric in ranked:
         if metric.name not in lower:
             return metric
-    by_hand = " or ".join(filter(None, (metric.option("") for metric in ranked)))
-    if by_hand:
-        remedy = f"of these less is better; to read one all the same: {by_hand}"
+    remedy = _naming("of these less is better; to read one all the same: ", ranked) or remedy
     raise NoMetric(
         "a metric that is a number for each row",
         got=described(metrics),
         file=file,
         remedy=remedy or "run the task with a metric, or score the log first",
     )
+
+
+def _options(metrics: Iterable[Metric], with_threshold: bool = False) -> list[Remedy]:
+    """The options that take these metrics, of those that are a number for each row."""
+    every = (metric.option("", with_threshold) for metric in metrics)
+    return [option for option in every if option is not None]
+
+
+def _naming(text: str, metrics: Iterable[Metric]) -> str:
+    """The remedy to name one of these metrics; empty where none is a number for each row."""
+    options = _options(metrics)
+    return Remedy(text + " or ".join(options), *options[0].options) if options else ""
 
 
 class JsonStream:

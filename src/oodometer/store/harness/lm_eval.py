@@ -17,7 +17,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from ...errors import InputError
+from ...errors import InputError, Remedy
 from ...plain import Plain, Strings
 from .base import (
     TARGET,
@@ -443,7 +443,7 @@ def _chosen_filter(
             "a filter of this log",
             got=f"{named!r}; there are {'; '.join(every)}",
             file=file,
-            remedy=f"name one, {remedy}",
+            remedy=Remedy(f"name one, {remedy}", "--filter", next(iter(by_filter))),
         )
     return chosen
 
@@ -451,9 +451,10 @@ def _chosen_filter(
 def _graded(out: Answers, rows: _Rows, requested: str | None, totals: Totals) -> Metric | None:
     """Take the verdicts of the metric that is wanted or the main one; none of scored options without any metric."""
     metrics = rows.metrics_by(totals.order)
-    hits, remedy = rows.written.hits, ""
+    hits, remedy = rows.written.hits, Remedy("")
     if hits:
-        remedy = f"`--metric {TARGET}` counts an answer as right that is the target"
+        text = f"`--metric {TARGET}` counts an answer as right that is the target"
+        remedy = Remedy(text, "--metric", TARGET)
         if requested == TARGET:
             metrics.setdefault(TARGET, Metric(TARGET, hits))
     if not metrics and requested is None and rows.options.widths:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import InputError, OodometerError
+from ...errors import InputError, OodometerError, Remedy
 from ...fields import FIELDS
 from ...plain import Json, Plain
 from ..files import translated
@@ -589,7 +589,10 @@ def _confidences(
     }
     name = metric if metric in scores or len(scores) != 1 else next(iter(scores))
     if name not in scores:
-        remedy = " or ".join(f"`--metric {key}`" for key in scores) or "score the responses first"
+        text = " or ".join(f"`--metric {key}`" for key in scores)
+        remedy = (
+            Remedy(text, "--metric", next(iter(scores))) if scores else "score the responses first"
+        )
         raise InputError(
             "one confidence score", got=", ".join(scores) or "none", file=file, remedy=remedy
         )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Ragged
-from ...errors import InputError
+from ...errors import InputError, Remedy
 from ...fields import top_candidates
 from ...plain import Strings
 from .base import Answers, Metric, NoMetric
@@ -206,7 +206,9 @@ class ScoredOptions:
             got=f"{outcome}, the target {', '.join(map(str, golds[at]))}",
             file=file,
             row=self.rows[at],
-            remedy=f"{remedy}`--metric '{metric.name}>=1'`",
+            remedy=Remedy(
+                f"{remedy}`--metric '{metric.name}>=1'`", "--metric", f"{metric.name}>=1"
+            ),
         )
 
     def _ways(self, metric: str, file: str) -> list[Ragged]:
