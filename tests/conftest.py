@@ -231,7 +231,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     asked it for something is skipped: the command said so.
     """
     report = yield
-    if not HAS_LAB and report.failed and _ASKED_LAB.search(str(report.longrepr)):
+    said = "\n".join([str(report.longrepr), *(text for _, text in report.sections)])
+    if not HAS_LAB and report.failed and _ASKED_LAB.search(said):
         path, line, _ = item.location
         report.outcome, report.longrepr = "skipped", (path, line or 0, "needs oodometer_lab")
         return report

@@ -241,6 +241,7 @@ def effort(paths: Iterable[Path]) -> Effort:
     return Effort(tokens, hard, very_hard, unpacked)
 
 
+@pytest.mark.lab
 def test_no_floor_takes_more_reading() -> None:
     """Floors are bounded and not their files: a file is as long as its idea. Lines count nothing."""
     floors: dict[str, list[Path]] = {}

@@ -55,6 +55,7 @@ def test_the_addresses_of_the_project_are_of_one_repository_and_of_files_that_ar
         assert not blob or (ROOT / path).is_file()
 
 
+@pytest.mark.lab
 def test_what_is_typed_says_so() -> None:
     for package in ("oodometer", "oodometer_lab"):
         assert (ROOT / "src" / package / "py.typed").is_file()
@@ -93,6 +94,7 @@ def test_the_container_asks_python_for_what_is_there() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.lab
 def test_what_the_container_copies_installs_and_answers(tmp_path: Path) -> None:
     source, library = tmp_path / "source", tmp_path / "library"
     for name in copied():

@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 from pathlib import Path
 
+import pytest
+
 from oodometer.cli.main import all_commands
 
 SECONDS = 120.0  # a run that takes longer hangs; an exit takes half a second of processor
@@ -117,6 +119,7 @@ def test_no_error_exit_hangs_or_aborts() -> None:
     assert run(times=2) == {}
 
 
+@pytest.mark.lab
 def test_every_command_is_among_them() -> None:
     app = all_commands()
     assert set(COMMANDS) == {one.name for one in [*app.registered_commands, *app.registered_groups]}

@@ -194,6 +194,7 @@ def test_the_log_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFix
         assert log.read_bytes() == MC.read_bytes()
 
 
+@pytest.mark.lab
 def test_predict_reads_a_log_too_and_names_its_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -179,7 +179,7 @@ def test_help_and_errors_of_usage_name_a_sample(capsys: pytest.CaptureFixture[st
     assert "No files yet? oodometer estimate --sample car-loan" in " ".join(
         capsys.readouterr().out.split()
     )
-    assert main(["stress", "-h"]) == 0
+    assert main(["history", "-h"]) == 0
     assert "--sample" not in capsys.readouterr().out
     assert main(["estimate"]) == 2
     assert "no files yet? oodometer estimate --sample car-loan;" in capsys.readouterr().err

@@ -266,7 +266,7 @@ def test_values_that_are_absent_are_dashes(estimate: dict[str, Any]) -> None:
 
 def test_every_number_on_the_page_is_in_the_result(result: dict[str, Any]) -> None:
     known = set(numbers_in(result))
-    read = Reader(render(result.to_dict()))
+    read = Reader(render(result))
     assert len(read.numbers) > 20
     derived = {
         count / sum(row) for row in result.get("confusion", {}).get("counts", []) for count in row

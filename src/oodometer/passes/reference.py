@@ -191,9 +191,10 @@ def _renaming(counts: Array, classes: Sequence[Any], floor: float) -> _Renaming 
     noise = _SIGMAS * math.sqrt(0.25 / other_rows)
     if best < floor + max(_GAIN, noise):
         return None
+    enough = float(counts[index, chosen].sum()) - _AS_GOOD * float(counts.sum())
     for step in (1, -1):
         moved_by_one = (index + step) % k
-        if float(counts[index, moved_by_one].sum()) / counts.sum() >= best - _AS_GOOD:
+        if float(counts[index, moved_by_one].sum()) >= enough:
             return _renamed(counts, moved_by_one, _said_of_step(step, k))
     return _renamed(counts, chosen, _said_of_order(counts, chosen, classes))
 
