@@ -442,3 +442,36 @@ def test_the_truth_beside_answers_that_name_the_classes() -> None:
     for some in (columns, {**columns, **copy}):
         found = oodometer.evaluate(pd.DataFrame(some))
         assert found["accuracy"].value == pytest.approx((p.argmax(axis=1) == truth).mean())
+
+
+def customers(percent: bool, rows: int = 200) -> dict[str, Any]:
+    """A scored table under names of nobody's convention: the score decides the answer."""
+    rng = np.random.default_rng(3)
+    score = rng.random(rows).round(3)
+    truth = rng.random(rows) < score
+    return {
+        "customer": [f"C{i}" for i in range(rows)],
+        "age": rng.integers(18, 90, rows).tolist(),
+        "lapse_score": (100 * score if percent else score).tolist(),
+        "will_lapse": np.where(score > 0.4, "yes", "no").tolist(),
+        "lapsed": np.where(truth, "yes", "no").tolist(),
+    }
+
+
+@pytest.mark.parametrize("percent", [False, True])
+def test_an_answer_is_what_a_score_decides_whatever_their_names(percent: bool) -> None:
+    reference = opened_raw(customers(percent))
+    target = {name: cells for name, cells in customers(percent).items() if name != "lapsed"}
+    found = guess(reference, [opened_raw(target)])
+    assert (found.renamings["will_lapse"], found.renamings["lapsed"]) == ("prediction", "label")
+    assert found.renamings.get("lapse_score") == (None if percent else "prob_yes")
+    assert found.doubt == ""
+    assert "may an input" in guess(reference).doubt, "beside no other file it is asked"
+
+
+def test_a_flag_decides_nothing() -> None:
+    """A score of two values is one, and so is an amount that is 0 without the thing it is of."""
+    columns = customers(percent=False)
+    columns["will_lapse"] = np.where(np.array(columns["lapse_score"]) > 0, "yes", "no").tolist()
+    columns["lapse_score"] = [0.2, 0.9] * 100
+    assert guess(opened_raw(columns)).renamings == {}

@@ -194,3 +194,17 @@ def test_evaluate_names_read_for_what_it_cannot_take(
     command = capsys.readouterr().err.strip().rpartition("try: oodometer ")[2]
     assert command == f"read {path}"
     assert main(command.split()) == 0
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), (0, 1)])
+def test_columns_of_two_values_beside_numbers_are_no_models(
+    words: tuple[Any, Any], tmp_path: Path
+) -> None:
+    """Who smokes and who is married says nothing of a model, and yields no accuracy."""
+    rows = [
+        {"id": i, "age": 20 + i % 50, "smoker": words[i % 2], "married": words[i // 3 % 2]}
+        for i in range(60)
+    ]
+    reading = read(tmp_path, rows)
+    assert reading.tasks == ()
+    assert taken(reading) == {"id": "id", "age": "", "smoker": "", "married": ""}

@@ -26,6 +26,7 @@ LEAST_ROWS, _ROWS_OF_TIMES = 20, 100  # that a test needs, that show times
 BEYOND = 3.0  # standard errors by which a label goes with the outputs beyond chance
 _TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
 _MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
+_ROUNDED = 0.02  # of the rows of a class, at most, that rounding moves to the threshold
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class
 
 
@@ -85,6 +86,18 @@ class ColumnEvidence:
         return self.is_unit and self.varies
 
     @property
+    def is_percent(self) -> bool:
+        """Whether it may be a probability in percent: decimals between 0 and 100, most of them above 1."""
+        finite = self._finite
+        return bool(
+            self.varies
+            and finite.min() >= 0
+            and finite.max() <= 100
+            and (finite > 1).mean() > 0.5
+            and (finite != np.round(finite)).mean() > 0.5
+        )
+
+    @property
     def is_raw_score(self) -> bool:
         """Whether it may be what a model ranks by: decimals below and above 0."""
         finite = self._finite
@@ -99,16 +112,19 @@ class ColumnEvidence:
         return other.classes[1] if auc >= _SURE else other.classes[0] if auc <= 1 - _SURE else None
 
     def decides(self, other: ColumnEvidence) -> bool:
-        """Whether a threshold of these numbers tells two classes of another column apart without an exception."""
+        """Whether a threshold of these numbers tells two classes of another column apart, but for few that are rounded
+        to it.
+        """
         mask = np.isfinite(self.numbers) & np.isin(other.texts, other.classes)
-        if not self.is_share or len(other.classes) != 2 or mask.sum() < LEAST_ROWS:
+        is_score = self.is_share or self.is_percent
+        if not is_score or len(other.classes) != 2 or mask.sum() < LEAST_ROWS:
             return False
         first, second = (self.numbers[mask & (other.texts == name)] for name in other.classes)
-        return bool(
-            len(first)
-            and len(second)
-            and (first.max() < second.min() or second.max() < first.min())
-        )
+        if not len(first) or not len(second):
+            return False
+        low, high = (first, second) if first.mean() < second.mean() else (second, first)
+        on_threshold = float((low == high.min()).mean())
+        return bool(low.max() <= high.min() and on_threshold <= _ROUNDED)
 
     def is_never_below(self, bound: float) -> bool:
         """Whether 20 numbers or more all reach ``bound``, as the confidence in the best of 1 / bound classes does."""

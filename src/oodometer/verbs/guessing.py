@@ -34,6 +34,7 @@ _DECISION_OF: Strings = (
     *("{}_predicted", "{}_prediction", "{}_predictions"),
     *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS ($L-x, $C-x, $N-x), JMP
 )
+_SCORE = re.compile(r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p)(_.*)?")
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
@@ -314,6 +315,8 @@ class _Reader:
         if self.of("prediction") is None:
             answers = [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"]
             self.choose("prediction", [c for c in answers if not self._is_probability(c)])
+        if self.of("prediction") is None:
+            self._answer_by_score(free)
         if truth and self.of("label") is None and self.of("correct") is None:
             self._find_truth(free, [t for _, t in pairs])
         notes = () if self.has_scores else self._scores()
@@ -338,6 +341,19 @@ class _Reader:
         stems = [(bare_name(t).removeprefix("f_"), t) for t in free]  # what SAS calls the truth
         formed = [(bare.get(form.format(stem)), t) for stem, t in stems for form in _DECISION_OF]
         return [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
+
+    def _answer_by_score(self, free: Sequence[str]) -> None:
+        """The answer under a name that says nothing: what a threshold of a score decides in every row."""
+        scores = [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
+        deciding = {
+            answer: score
+            for answer in free
+            for score in scores
+            if answer != score and self.column[score].decides(self.column[answer])
+        }
+        if len(deciding) == 1:
+            self.choose("prediction", deciding)
+            self.scored += [c for c in deciding.values() if c not in self.scored]
 
     def _find_truth(self, free: Sequence[str], paired: Sequence[str]) -> None:
         """The truth: beside an answer of its name, by a usual name, by the scores of all classes, else by values."""

@@ -409,9 +409,20 @@ def _read_record(
 
 
 def _models_by_columns(table: _Table, key: str, verdicts: _Verdicts) -> _Models:
-    """Models with a column of verdicts each, where there are several and nothing else is known."""
-    names = [name for name, ours in verdicts.field_of.items() if ours == "correct"]
-    if len(names) < 2:
+    """Models with a column of verdicts each, where there are several and nothing else is known. Yes and no answer
+    other questions as often, and columns of two values beside numbers describe the rows.
+    """
+    names = [
+        name
+        for name, ours in verdicts.field_of.items()
+        if ours == "correct" and table.columns[name].kind != "no, yes"
+    ]
+    beside = [
+        cells.kind
+        for name, cells in table.columns.items()
+        if table.is_free(name) and name != key and name not in verdicts.field_of
+    ]
+    if len(names) < 2 or {"number", "whole number"} & {*beside}:
         return _Models({}, {})
     ids = {"id": np.array(table.rows.column(key).to_pylist(), dtype=object)}
     parts = {
