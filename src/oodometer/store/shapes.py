@@ -29,6 +29,7 @@ class Shape:
     metrics : name -> path of its number or verdict; ``*`` names each by what the ``*`` of its path stands for.
     listed : paths of a list of metrics, of its names and of their numbers.
     words : verdicts besides those that are usual -> number. turned : value of ``#`` where the others' wins are told.
+    opponent : path of the other model of a battle. weights : verdict -> how many battles it counts for, where not one.
     failed : path -> values of rows that have no grade, as the grader failed; without values: anything. reason : path of
     what the tool says of it.
     apart : path -> value -> what to say of answers that count as wrong and are told apart, as what was not parsed.
@@ -53,6 +54,8 @@ class Shape:
     listed: Strings = ()
     words: Mapping[str, float] = field(default_factory=dict)
     turned: str = ""
+    opponent: str = ""
+    weights: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, Strings] = field(default_factory=dict)
     reason: str = ""
     apart: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -197,8 +200,8 @@ _ALL = (
         marks=(("games", "judge", "model", "score"),),
         rows=("games[]",),
         id="/question_id|/uid",
-        epoch="#",
         model="/model",
+        opponent="/baseline",
         metrics={"win_rate": "score"},
         words={
             "a>>b": 1.0,
@@ -212,6 +215,7 @@ _ALL = (
             "a<b": 0.0,
             "a<<b": 0.0,
         },
+        weights={"a>>b": 3, "b>>a": 3, "a<<b": 3, "b<<a": 3},  # as its own show_result has it
         turned="1",
     ),
     Shape(

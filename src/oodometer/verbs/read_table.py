@@ -28,7 +28,9 @@ from ..store import as_source
 from ..store.columns import Layout, as_options, bare_name
 from ..store.documents import read_document
 from ..store.harness import log_kind
+from ..store.harness.shaped import battles_of_shape
 from ..store.record_table import as_table
+from ..store.shapes import SHAPES
 from .confidences import needs_reading, with_confidences
 from .guessing import Asked, guess, opened_raw
 from .read_battles import BattleRows, Battles, battle_rows, battles_of
@@ -456,6 +458,12 @@ def battle_table(data: Any, mapping: Mapping[str, str]) -> BattleTable | None:
     no table. Verdicts on one prompt depend on each other: a column that is named as the id of a question, or as its
     text, and whose values repeat tells it, else the one of ids.
     """
+    kind = log_kind(data) if isinstance(data, str) else None
+    if kind in SHAPES and SHAPES[str(kind)].opponent:
+        rows = pa.Table.from_pylist(battles_of_shape(SHAPES[str(kind)], str(data)))
+        columns = {name: Cells(rows.column(name), False) for name in rows.column_names}
+        battles = battle_rows(rows, columns)
+        return None if battles is None else BattleTable(battles, "id", rows)
     if isinstance(data, str):
         unread = InputError("battles", got="no table", file=data, remedy="give a table of them")
         table = _open_table(data, mapping, unread)

@@ -358,7 +358,7 @@ CASES = {
     "mlflow": Case(mlflow, "mlflow", 24 / 7, 7, "1 of 8 answers have no grade"),
     "openai_evals": Case(openai_evals, "openai_evals", 5 / 8, 8, "1 of 9 answers have no grade"),
     "mt_bench": Case(mt_bench_single, "mt_bench", 7, 7, "have no grade: -1 (1)"),
-    "arena_hard": Case(arena_hard, "arena_hard", 9 / 15, 15, "1 of 16 answers have no grade"),
+    "arena_hard": Case(arena_hard, "arena_hard", 13 / 23, 23, "1 of 16 answers have no grade"),
     "unitxt": Case(unitxt, "unitxt", 5 / 8, 8),
     "inspect_samples": Case(inspect_samples, "inspect_samples", 5 / 8, 8, "Timeout (1)"),
     "simpleqa": Case(simpleqa, None, 4 / 8, 8, "66.7 % of the 6"),

@@ -94,7 +94,18 @@ def test_samples_of_one_problem_are_attempts_of_it(tmp_path: Path) -> None:
 
 def test_the_first_game_of_arena_hard_has_the_baseline_in_the_first_place(tmp_path: Path) -> None:
     record = read_logs(tools.arena_hard(tmp_path)).record
-    assert record.score.tolist()[:6] == [0, 1, 1, 1, 0.5, 0.5]
+    assert record.score.tolist()[:10] == [
+        0,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        0.5,
+        0.5,
+    ]  # A>>B counts three times
 
 
 def test_events_of_openai_evals_are_held_against_their_report(tmp_path: Path) -> None:

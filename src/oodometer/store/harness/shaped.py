@@ -197,7 +197,8 @@ def read_shape(shape: Shape, files: Sequence[str], options: LogOptions) -> list[
                     continue
                 number += 1
                 task = str(cells.one(shape.task) or _named(shape, file, "task") or "")
-                tasks.setdefault(task, []).append(_row(shape, cells, number, file))
+                row = _row(shape, cells, number, file)
+                tasks.setdefault(task, []).extend([row] * _battles(shape, cells))
     file = files[0] if len(files) == 1 else os.path.commonpath(files)
     if not tasks:
         raise InputError(
@@ -212,6 +213,35 @@ def read_shape(shape: Shape, files: Sequence[str], options: LogOptions) -> list[
         _answers(shape, file, task, rows, options, None if several else total, several)
         for task, rows in tasks.items()
     ]
+
+
+def _battles(shape: Shape, cells: _Cells) -> int:
+    """How many battles the verdict of a row counts for: 1 of what is none."""
+    if not shape.weights:
+        return 1
+    return shape.weights.get(str(cells.one(next(iter(shape.metrics.values())))).strip().lower(), 1)
+
+
+def battles_of_shape(shape: Shape, file: str) -> list[Json]:
+    """The battles in a file, a row each: the question, the two models in the order in which they were shown, and the
+    verdict as it is written. A model that the file does not name is ``baseline``.
+    """
+    verdict = next(iter(shape.metrics.values()))
+    out: list[Json] = []
+    for _, root in _objects_of(file):
+        for place in _rows(root, shape.rows):
+            cells = _Cells(place, {})
+            sides = [str(cells.one(shape.model)), str(cells.one(shape.opponent) or "baseline")]
+            first, second = sides[::-1] if str(place.number) == shape.turned else sides
+            out.append(
+                {
+                    "id": _name_of(cells.one(shape.id), len(out)),
+                    "model_a": first,
+                    "model_b": second,
+                    "winner": str(cells.one(verdict) or ""),
+                }
+            )
+    return out
 
 
 def _heads(root: Any, shape: Shape) -> Json:
@@ -327,7 +357,7 @@ def _answers(
         rows = [row._replace(more={}) for row in rows]
     out = Answers(file, task or Path(file).stem, model)
     graded(out, _with_epochs(rows), options)
-    lines = _said_of(out.skipped, apart, len(rows), shape.tool)
+    lines = _said_of(out.skipped, apart, len({row.row for row in rows}), shape.tool)
     out.warnings += [f"{out.task}: {line}" if several else line for line in lines]
     if isinstance(total, (int, float)) and total == total:
         check_total(out, total, options)
