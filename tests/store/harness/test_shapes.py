@@ -21,7 +21,7 @@ from oodometer.store.shapes import SHAPES, Shape, shape_of_table
 
 from . import shapes_of_tools as tools
 from .formats import put
-from .shapes_of_tools import CASES
+from .shapes_of_tools import CASES, RATED
 
 
 def refused(path: Path) -> str:
@@ -32,7 +32,7 @@ def refused(path: Path) -> str:
 
 
 def test_each_shape_has_an_example_of_its_own() -> None:
-    made = {case.kind for case in CASES.values()} | {"label_studio", "argilla"}
+    made = {case.kind for case in CASES.values()} | {*RATED}
     assert {*SHAPES} <= made
 
 

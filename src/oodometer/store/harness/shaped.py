@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from ..shapes import Shape
 from .base import Answers, LogOptions, is_json_lines, json_rows, mapping, read_json
 from .others import Row, check_total, graded
 
-_STEPS = re.compile(r"\{\w+:\w+\}|\[\]|[^.\[\]{}]+")
+_STEPS = re.compile(r"\{[^}]+\}|\[\]|[^.\[\]{}]+")
 _LONGEST_ID = 64
 _NO_GRADE = "no grade"
 _NOT_AT_RANDOM = "not at random where hard answers fail more often"
@@ -75,6 +76,9 @@ def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
     if step == "[]":
         for number, entry in enumerate(value if isinstance(value, list) else (), 1):
             yield from _walk(_Place(entry, place.key, number, around), rest, entry)
+    elif step.startswith("{") and "=" in step:
+        for key, number, entry in _side_by_side(value, step):
+            yield from _walk(_Place(entry, key, number, around), rest, entry)
     elif step.startswith("{"):
         names, rows = (mapping(value).get(part) for part in step[1:-1].split(":"))
         for number, cells in enumerate(rows or (), 1):
@@ -88,6 +92,19 @@ def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
         entry = _entry(value, step)
         if entry is not None:
             yield from _walk(place._replace(value=entry), rest, here)
+
+
+def _side_by_side(value: Any, step: str) -> Iterator[tuple[str, int, Json]]:
+    """What the names begin with, the number, and the entries of lists that stand side by side, by ``{v=.x,u=.y}``."""
+    ends = dict(part.split("=") for part in step[1:-1].split(","))
+    first = next(iter(ends.values()))
+    for name in mapping(value):
+        start = name.removesuffix(first)
+        if start == name:
+            continue
+        lists = [mapping(value).get(start + end) or () for end in ends.values()]
+        for number, cells in enumerate(zip_longest(*lists), 1):
+            yield start, number, dict(zip(ends, cells, strict=True))
 
 
 def _entry(value: Any, step: str) -> Any:
@@ -273,6 +290,7 @@ def _row(shape: Shape, cells: _Cells, number: int, file: str) -> tuple[Row, str]
         epoch=int(epoch) if str(epoch).isdecimal() else 0,
         more={"model": str(model or "").replace("/", "_"), "variant": cells.one(shape.variant)},
         why=f"{_NO_GRADE}: {reason}" if why else _NO_GRADE,
+        costs={name: cells.one(path) for name, path in shape.costs.items()},
     )
     wrong = cells.says(shape.apart)
     said = (values[wrong] for values in shape.apart.values() if wrong in values)
@@ -284,10 +302,11 @@ def _scores(shape: Shape, cells: _Cells, number: int, file: str) -> Json:
     scores: Json = {}
     for name, path in shape.metrics.items():
         if name == "*":
-            prefix, _, suffix = path.rpartition(".")[2].partition("*")
-            for key, value in cells.all(_options_of(path)[0]):
-                bare = key.removeprefix(prefix).removesuffix(suffix)
-                scores.setdefault(bare, _number(value, shape, cells))
+            for option, part in zip(_options_of(path), path.split("|"), strict=True):
+                prefix, _, suffix = part.rpartition(".")[2].partition("*")
+                for key, value in cells.all(option):
+                    bare = key.removeprefix(prefix).removesuffix(suffix)
+                    scores.setdefault(bare, _number(value, shape, cells))
             continue
         values = [cells.one(part) for part in path.split("&")]
         numbers = [_number(value, shape, cells) for value in values]
@@ -304,8 +323,11 @@ def _scores(shape: Shape, cells: _Cells, number: int, file: str) -> Json:
         scores[name] = None if None in numbers else min(filter(_is_known, numbers), default=None)
     if shape.listed:
         path, name_path, value_path = shape.listed
-        for entry in cells.one(path) or ():
-            scores[str(mapping(entry).get(name_path))] = mapping(entry).get(value_path)
+        entries = cells.one(path)
+        for entry in entries if isinstance(entries, list) else ():
+            inner = _Cells(_Place(entry, "", 1, cells.row.around), cells.heads)
+            value = inner.one(value_path)
+            scores[str(inner.one(name_path))] = _number(value, shape, inner)
     return {name: score for name, score in scores.items() if score is not None}
 
 
