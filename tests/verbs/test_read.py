@@ -189,6 +189,34 @@ def test_a_judged_table(tmp_path: Path) -> None:
     )
 
 
+def test_an_unknown_object_is_described_with_the_map_that_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows far down in the document, the id and two verdicts in objects of a row; times are no scores."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {
+            "n": i,
+            "case": {"qid": f"q{i // 2}"},
+            "judgement": {"verdict": i % 3 > 0, "points": 1 + i % 5},
+            "timing": {"latency_ms": 100 + i % 7},
+        }
+        for i in range(40)
+    ]
+    path = formats.put(Path("unknown.json"), {"run": {"of": {"it": {"items": rows}}}})
+    result = reading(path)
+    assert result.ids == {"column": "case.qid", "distinct": 20, "most": 2}
+    commands = [shlex.split(question.command) for question in result.questions]
+    assert [words[-1] for words in commands] == [
+        "judgement.verdict=correct",
+        "judgement.points=score",
+    ]
+    assert run(capsys, *commands[0][1:])[0] == 0
+    found = oodometer.evaluate(path, mapping={"judgement.verdict": "correct"})
+    assert found.metrics["accuracy"].value == pytest.approx(26 / 40)
+    assert any("those of 20" in warning for warning in found.warnings)
+
+
 def test_a_predictions_file_needs_no_reading_and_is_read(tmp_path: Path) -> None:
     result = reading(answers(tmp_path))
     assert [task.name for task in result.tasks] == ["law", "math", "code"]
