@@ -13,6 +13,7 @@ import pytest
 
 import oodometer
 from oodometer.cli import main
+from oodometer.errors import InputError
 from oodometer.results.reading import Reading
 
 from ..store.harness import formats
@@ -215,6 +216,32 @@ def test_an_unknown_object_is_described_with_the_map_that_reads_it(
     found = oodometer.evaluate(path, mapping={"judgement.verdict": "correct"})
     assert found.metrics["accuracy"].value == pytest.approx(26 / 40)
     assert any("those of 20" in warning for warning in found.warnings)
+
+
+def test_metrics_in_a_column_are_read_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row for each metric of an answer; totals, a row for each metric, are refused."""
+    monkeypatch.chdir(tmp_path)
+    path = rows(
+        Path("scores.csv"),
+        traceId=[f"t{i // 2}" for i in range(40)],
+        name=["faithful", "toxic"] * 20,
+        value=[0.9, 0.1] * 20,
+    )
+    commands = [shlex.split(question.command)[1:] for question in reading(path).questions]
+    for words, right in zip(commands, (0.9, 0.1), strict=True):
+        assert run(capsys, *words, "--json", "found.json")[0] == 0
+        found = json.loads(Path("found.json").read_text())
+        assert found["metrics"]["mean_score"]["value"] == pytest.approx(right)
+    with pytest.raises(
+        InputError, match="expected scores of one metric, got 2: faithful and toxic"
+    ):
+        oodometer.evaluate(path, mapping={"value": "score"})
+    totals = rows(Path("totals.csv"), metric=["faithful", "toxic", "clear"], score=[0.9, 0.1, 0.5])
+    for verb in (oodometer.read_log, oodometer.evaluate):
+        with pytest.raises(InputError, match="got totals of metrics, faithful, toxic and clear"):
+            verb(totals)
 
 
 def test_a_predictions_file_needs_no_reading_and_is_read(tmp_path: Path) -> None:
