@@ -18,7 +18,7 @@ _NAMES = re.compile(
 _MAYBE = re.compile(r"name|key")  # which name other things as often
 _SCORED = re.compile(r"(.*_)?(id|ids|uuid|index)")
 _MOST_METRICS, _MOST_TOTALS = 20, 50
-_LEAST = 1.5  # rows of one answer, on average, where a row is one metric of it
+_LEAST = 0.8  # of the metrics that an answer has, on average, where a row is one metric of it
 
 
 @final
@@ -60,9 +60,10 @@ def metric_names(source: Source) -> MetricNames | None:
 
 
 def _is_once_each(keys: list[object], names: list[str]) -> bool:
-    """Whether a key comes several times, but with each name once."""
+    """Whether a key comes with nearly each of the names, and with each once."""
+    distinct = {*map(str, keys)}
     pairs = {*zip(map(str, keys), names, strict=True)}
-    return len(pairs) == len(names) >= _LEAST * len({*map(str, keys)})
+    return len(pairs) == len(names) >= _LEAST * len(distinct) * len({*names})
 
 
 def refuse_metrics(found: MetricNames | None, file: str | None) -> None:
