@@ -279,11 +279,12 @@ class _Sample:
 
 def _costs(sample: Plain) -> Json:
     """What a sample took: its seconds, and the tokens of all models that it asked, graders among them."""
-    used = [*map(mapping, mapping(sample.get("model_usage")).values())]
-    costs: Json = {name: sample.get(name) for name in _TIMES}
-    for name in _USED:
-        amounts = [usage[name] for usage in used if usage.get(name) is not None]
-        costs[name] = sum(amounts) if amounts else None
+    costs: Json = {name: sample[name] for name in _TIMES if sample.get(name) is not None}
+    usages = sample.get("model_usage")
+    for usage in usages.values() if isinstance(usages, Mapping) else ():
+        for name in _USED:
+            if isinstance(amount := mapping(usage).get(name), (int, float)):
+                costs[name] = costs.get(name, 0) + amount
     return costs
 
 
