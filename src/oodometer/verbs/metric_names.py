@@ -43,20 +43,30 @@ def metric_names(source: Source) -> MetricNames | None:
     batch = next(iter(source.raw([*named, *ids])), None)
     if batch is None:
         return None
-    for name in named:
-        cells = batch.column(name).to_pylist()
-        if not all(isinstance(cell, str) for cell in cells):
-            continue
-        values, rows = tuple(dict.fromkeys(cells)), len(cells)
-        is_sure = _NAMES.fullmatch(bare[name]) is not None
-        if is_sure and 1 < len(values) == rows <= _MOST_TOTALS:
-            return MetricNames(name, values, totals=True)
-        if not 1 < len(values) <= _MOST_METRICS or 2 * len(values) > rows:
-            continue
-        keys = [batch.column(key).to_pylist() for key in ids]
-        if is_sure or any(_is_once_each(key, cells) for key in keys):
-            return MetricNames(name, values, totals=False)
-    return None
+    keys = [batch.column(key).to_pylist() for key in ids]
+    found = (
+        _of_column(
+            name, batch.column(name).to_pylist(), keys, _NAMES.fullmatch(bare[name]) is not None
+        )
+        for name in named
+    )
+    return next(filter(None, found), None)
+
+
+def _of_column(
+    name: str, cells: list[object], keys: list[list[object]], is_sure: bool
+) -> MetricNames | None:
+    """The metrics that a column names, None where its cells are no such names."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    values, rows = tuple(dict.fromkeys(texts)), len(cells)
+    if len(texts) < rows or len(values) < 2:
+        return None
+    if is_sure and len(values) == rows <= _MOST_TOTALS:
+        return MetricNames(name, values, totals=True)
+    if len(values) > _MOST_METRICS or 2 * len(values) > rows:
+        return None
+    is_named = is_sure or any(_is_once_each(key, texts) for key in keys)
+    return MetricNames(name, values, totals=False) if is_named else None
 
 
 def _is_once_each(keys: list[object], names: list[str]) -> bool:

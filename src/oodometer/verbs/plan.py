@@ -312,10 +312,7 @@ def _planned(known: _Known, setting: Setting, options: PlanOptions) -> PlannedRu
         unpaired = None
         if setting.labels is None:
             unpaired = power_of(answers, apart, difference, level)
-    verdicts = None
-    if options.fail_drop is not None:
-        of_gate = paired if is_paired else apart
-        verdicts = verdicts_of(answers, of_gate, difference or 0.0, level, options.fail_drop)
+    worse, not_worse, undecided = _of_gate(answers, paired if is_paired else apart, options)
     smallest = smallest_difference(answers, paired if is_paired else apart, level, options.power)
     if options.cost_question is not None or options.cost_label is not None:
         cost = setting.questions * setting.epochs * (options.cost_question or 0.0)
@@ -328,10 +325,21 @@ def _planned(known: _Known, setting: Setting, options: PlanOptions) -> PlannedRu
         unpaired=unpaired,
         smallest=smallest,
         cost=cost,
-        worse=None if verdicts is None else verdicts.worse,
-        not_worse=None if verdicts is None else verdicts.not_worse,
-        undecided=None if verdicts is None else verdicts.undecided,
+        worse=worse,
+        not_worse=not_worse,
+        undecided=undecided,
     )
+
+
+def _of_gate(
+    answers: Answers, setting: Setting, options: PlanOptions
+) -> tuple[float | None, float | None, float | None]:
+    """The chances that the gate says worse, not worse, and that it cannot be told; None without a gate."""
+    if options.fail_drop is None:
+        return None, None, None
+    drop, difference = options.fail_drop, options.difference or 0.0
+    verdicts = verdicts_of(answers, setting, difference, options.level, drop)
+    return verdicts.worse, verdicts.not_worse, verdicts.undecided
 
 
 def _needed_labels(

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,14 +77,9 @@ def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
     if step == "[]":
         for number, entry in enumerate(value if isinstance(value, list) else (), 1):
             yield from _walk(_Place(entry, place.key, number, around), rest, entry)
-    elif step.startswith("{") and "=" in step:
-        for key, number, entry in _side_by_side(value, step):
-            yield from _walk(_Place(entry, key, number, around), rest, entry)
     elif step.startswith("{"):
-        names, rows = (mapping(value).get(part) for part in step[1:-1].split(":"))
-        for number, cells in enumerate(rows or (), 1):
-            entry = dict(zip(map(str, names or ()), cells, strict=True))
-            yield from _walk(_Place(entry, place.key, number, around), rest, entry)
+        for key, number, entry in _of_table(value, step, place.key):
+            yield from _walk(_Place(entry, key, number, around), rest, entry)
     elif "*" in step:
         for key in fnmatch.filter(mapping(value), step):
             entry = value[key]
@@ -94,14 +90,19 @@ def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
             yield from _walk(place._replace(value=entry), rest, here)
 
 
-def _side_by_side(value: Any, step: str) -> Iterator[tuple[str, int, Json]]:
-    """What the names begin with, the number, and the entries of lists that stand side by side, by ``{v=.x,u=.y}``."""
+def _of_table(value: Any, step: str, key: str) -> Iterator[tuple[str, int, Json]]:
+    """The rows of a table that is written as names and rows, ``{c:d}``, or as lists side by side, ``{v=.x,u=.y}``: what
+    their names begin with, else the key; their number, and themselves.
+    """
+    if "=" not in step:
+        names, rows = (mapping(value).get(part) for part in step[1:-1].split(":"))
+        for number, cells in enumerate(rows or (), 1):
+            yield key, number, dict(zip(map(str, names or ()), cells, strict=True))
+        return
     ends = dict(part.split("=") for part in step[1:-1].split(","))
     first = next(iter(ends.values()))
-    for name in mapping(value):
+    for name in (name for name in mapping(value) if name.endswith(first)):
         start = name.removesuffix(first)
-        if start == name:
-            continue
         lists = [mapping(value).get(start + end) or () for end in ends.values()]
         for number, cells in enumerate(zip_longest(*lists), 1):
             yield start, number, dict(zip(ends, cells, strict=True))
@@ -379,7 +380,7 @@ def _answers(
         rows = [row._replace(more={}) for row in rows]
     out = Answers(file, task or Path(file).stem, model)
     graded(out, _with_epochs(rows), options)
-    lines = _said_of(out.skipped, apart, len({row.row for row in rows}), shape.tool)
+    lines = _said_of(out.skipped, apart, len({*map(attrgetter("row"), rows)}), shape.tool)
     out.warnings += [f"{out.task}: {line}" if several else line for line in lines]
     if isinstance(total, (int, float)) and total == total:
         check_total(out, total, options)
