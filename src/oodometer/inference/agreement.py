@@ -115,7 +115,7 @@ def jackknife(ratings: Ratings, scale: Scale) -> float:
     ratings, scale : as of `agreement`. Source: Efron and Stein (1981).
 
     >>> round(jackknife(Ratings.of(np.array([[0, 1, 0, 1, 1.0], [0, 1, 0, 1, 0.0]])), "nominal"), 3)
-    0.462
+    0.373
     """
     total, weights = int(ratings.items.sum()), ratings.items.astype(float)
     if len(weights) <= _MOST_LEFT_OUT:
