@@ -5,8 +5,9 @@ python -m benchmarks.judged_pairs [--draws N]
 Two versions of one system whose answers differ on 5 % or 10 % of the rows, or on all; a judge that passes good answers
 with 0.85 and bad ones with 0.2, the same on the same answers; 30 labels of either file among 60, 300 and 1,000 rows: on
 the same rows, on rows drawn for each file apart, or on 7 rows of both and 23 of each alone. The new version is as good,
-or better; in the last table every change is a loss and the judge knows little (0.6 and 0.4). The truth of "system" is
-the difference of the laws that rows are drawn from, that of "rows" the difference on these rows. A wrong decision is an
+or better; in the last table every change is a loss and the judge knows little (0.6 and 0.4). "bare" is the interval of
+the systems without the rows that ours makes up, as prediction-powered inference has it. The truth of "system" is the
+difference of the laws that rows are drawn from, that of "rows" the difference on these rows. A wrong decision is an
 interval without zero on the wrong side of the truth, or where there is no difference.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -25,7 +26,7 @@ from oodometer.audits.judges import Judged
 
 LEVEL, LABELS, BOTH = 0.95, 30, 7
 ROWS, DESIGNS = (60, 300, 1_000), ("same", "apart", "few of both")
-SIDES = ("system", "rows", "labels")
+SIDES = ("system", "rows", "labels", "bare")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def drawn(
 def cells(draws: int) -> Iterator[kit.Result]:
     """Coverage, width and wrong decisions of each setting; of labels alone, for the systems, the same."""
     jobs = [("versions", *job) for job in product(VERSIONS, ROWS, DESIGNS)]
-    jobs += [("losses", *job) for job in product(LOSSES, ROWS, DESIGNS[:1])]
+    jobs += [("losses", *job) for job in product(LOSSES, ROWS, DESIGNS[::2])]
     for number, (kind, setting, rows, design) in enumerate(jobs):
         rng = np.random.default_rng([number, 0x9A1])
         seen: dict[str, list[tuple[bool, float, bool]]] = {side: [] for side in SIDES}
@@ -92,6 +93,8 @@ def cells(draws: int) -> Iterator[kit.Result]:
                 population = "rows" if side == "rows" else "system"
                 truth = here if side == "rows" else setting.truth
                 found = paired_rates(first, second, population, leaning=side != "labels")
+                if side == "bare":
+                    found = replace(found, variance=found.variance - found.unseen)
                 _, low, high = found.interval(LEVEL)
                 wrong = (low > 0 >= truth) or (high < 0 <= truth)
                 seen[side].append((low - 1e-12 <= truth <= high + 1e-12, high - low, wrong))
@@ -112,7 +115,10 @@ def page(result: kit.Result) -> str:
         "# Two systems under one judge: coverage of nominal 95 % intervals, mean width, wrong decisions",
         "",
         f"`python -m benchmarks.judged_pairs --draws {result['draws']}`; 30 labels of either file; coverage and wrong "
-        "decisions in %, width in points. Of the systems, of these rows, and of the systems by labels alone.",
+        "decisions in %, width in points. Of the systems, of these rows, and of the systems by labels alone and "
+        "without the rows that are made up (bare): these are narrower, and hold the truth in "
+        f"{100 * result['bare']:.0f} % of draws in the worst setting, as luck may have met no change; ours covers more "
+        "than 99 % where nearly nothing was met, as an interval must that holds there, too.",
         "",
     ]
     for kind, title in (
@@ -142,7 +148,8 @@ def measure(given: argparse.Namespace) -> kit.Result:
         {"limit": "lowest coverage, at least 0.93", "value": lowest, "holds": lowest >= 0.93},
         {"limit": "most wrong decisions, at most 0.05", "value": wrong, "holds": wrong <= 0.05},
     ]
-    return {"draws": given.draws, "level": LEVEL, "limits": limits, "cells": out}
+    bare = min(cell["bare"]["coverage"] for cell in out)
+    return {"draws": given.draws, "bare": bare, "level": LEVEL, "limits": limits, "cells": out}
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 python -m benchmarks.plan [--draws N] [--gates N]
 
 Runs are drawn with the accuracy, correlation, share within questions, epochs and labels that a plan assumes, and
-compared as `compare` compares them: how often does the interval leave 0 out? Answers of a question are right with a
+compared as `compare` compares them: how often does the interval leave 0 out, and how often does the gate of
+`--fail-drop` say worse, not worse, or that it cannot be told? Answers of a question are right with a
 chance of its own, of a beta law; both systems have the quantile of one number in a share of the questions that makes
 the correlation. Then runs whose difference is the drop itself, looked at once, or after every 60 questions: how often
 does the gate say "worse" or "not_worse", by the interval of one look and by the one that holds at every look; and how
@@ -25,7 +26,7 @@ from oodometer.audits.judged_pairs import paired_rates
 from oodometer.audits.judges import Judged
 from oodometer.inference.betting import betting_sequence
 from oodometer.inference.paired import Paired
-from oodometer.inference.power import Answers, Setting, power_of
+from oodometer.inference.power import Answers, Setting, power_of, verdicts_of
 from oodometer.intervals import clopper_pearson, normal_quantile
 
 LEVEL, DROP = 0.95, 0.02
@@ -46,6 +47,32 @@ CASES: list[Case] = [
     ("a judge", Answers(0.6, correlation=0.4, judge=0.6), Setting(2_000, labels=300), 0.07),
     ("a judge", Answers(0.7, correlation=0.5, judge=0.8), Setting(1_000, labels=200), 0.08),
 ]  # fmt: skip
+GATED: list[tuple[Case, float]] = [  # and the drop
+    (("right or wrong", Answers(0.5, correlation=0.3), Setting(60), -0.2), 0.02),
+    (("right or wrong", Answers(0.7, correlation=0.5), Setting(200), 0.0), 0.1),
+    (("right or wrong", Answers(0.8, correlation=0.6), Setting(900), -0.06), 0.02),
+    (("right or wrong", Answers(0.8, correlation=0.7), Setting(900), 0.0), 0.02),
+    (("right or wrong", Answers(0.9, correlation=0.6), Setting(1_000), 0.01), 0.01),
+    (("own questions", Answers(0.7), Setting(800, paired=False), -0.08), 0.02),
+    (("own questions", Answers(0.8), Setting(1_500, paired=False), 0.01), 0.03),
+    (("epochs", Answers(0.6, within=0.4, correlation=0.4), Setting(100, epochs=4), -0.1), 0.02),
+    (("epochs", Answers(0.5, within=0.3, correlation=0.5), Setting(300, epochs=2), 0.0), 0.05),
+    (("scores", Answers(0.6, variance=0.04, correlation=0.6), Setting(200), -0.06), 0.02),
+    (
+        (
+            "scores",
+            Answers(0.5, variance=0.05, within=0.3, correlation=0.5),
+            Setting(100, epochs=3),
+            0.0,
+        ),
+        0.05,
+    ),
+    (
+        ("a judge", Answers(0.6, correlation=0.4, judge=0.6), Setting(1_000, labels=200), -0.15),
+        0.02,
+    ),
+    (("a judge", Answers(0.7, correlation=0.5, judge=0.8), Setting(2_000, labels=300), 0.0), 0.05),
+]
 GATES = ((-0.02, 0.1), (-0.02, 0.3), (-0.06, 0.2), (-0.1, 0.2), (0.02, 0.1))
 LOSSES = ((-0.06, 0.2), (-0.05, 0.1), (-0.1, 0.3), (0.02, 0.1))
 LOOKS = range(60, 901, 60)
@@ -96,28 +123,27 @@ class Law:
         return rng.beta(np.broadcast_to(chance, shape) * spread, (1 - chance) * spread)
 
 
-def shown(case: Case, drawn: np.ndarray, rng: np.random.Generator) -> bool:
-    """Whether the comparison of a run leaves no difference out."""
+def compared(case: Case, drawn: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
+    """The interval of the difference that the comparison of a run gives."""
     kind, _, setting, _ = case
     if kind == "a judge":
         slip = slip_of(case)
         said = np.where(rng.random(drawn.shape) < slip, 1 - drawn, drawn)[..., 0]
         row = np.arange(setting.labels or 0)
         runs = [Judged(s[None], row, y[row, 0], ("judge",)) for s, y in zip(said, drawn, strict=True)]  # fmt: skip
-        _, low, high = paired_rates(runs[0], runs[1], "system").interval(LEVEL)
-        return bool(low > 0 or high < 0)
+        return paired_rates(runs[0], runs[1], "system").interval(LEVEL)[1:]
     if not setting.paired:
         ends = [clopper_pearson(float(y.sum()), y.size, LEVEL) for y in drawn]
         a, b = (float(y.mean()) for y in drawn)
         low = b - a - math.hypot(b - ends[1][0], ends[0][1] - a)
         high = b - a + math.hypot(ends[1][1] - b, a - ends[0][0])
-        return low > 0 or high < 0
+        return low, high
     clusters = None
     if setting.epochs > 1:
         clusters = np.repeat(np.arange(setting.questions), setting.epochs)
     flat = drawn.reshape(2, -1)
     gap = Paired(flat, clusters).difference(1, 0, LEVEL)
-    return gap.lower > 0 or gap.upper < 0
+    return gap.lower, gap.upper
 
 
 def slip_of(case: Case) -> float:
@@ -135,13 +161,33 @@ def slip_of(case: Case) -> float:
     return low
 
 
+def ends_of(case: Case, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """The intervals of so many runs, (end, run)."""
+    _, answers, setting, difference = case
+    law = Law(answers, difference)
+    share = law.shared()
+    return np.array([compared(case, law.draw(setting, share, rng), rng) for _ in range(draws)]).T
+
+
+def stated_gates(draws: int) -> Iterator[kit.Result]:
+    """The stated chances of a gate's verdicts and how often it speaks so."""
+    for number, (case, drop) in enumerate(GATED):
+        kind, answers, setting, difference = case
+        low, high = ends_of(case, draws, np.random.default_rng([number, 0x6A7]))
+        made = verdicts_of(answers, setting, difference, LEVEL, drop)
+        yield {
+            "kind": kind, "questions": setting.questions, "epochs": setting.epochs, "labels": setting.labels,
+            "difference": difference, "drop": drop, "stated": [*made],
+            "shown": [float((high < -drop).mean()), float((low > -drop).mean())],
+        }  # fmt: skip
+
+
 def stated(draws: int) -> Iterator[kit.Result]:
     """The stated power and how often a difference is shown."""
     for number, case in enumerate(CASES):
         kind, answers, setting, difference = case
-        rng, law = np.random.default_rng([number, 0x914]), Law(answers, difference)
-        share = law.shared()
-        hits = [shown(case, law.draw(setting, share, rng), rng) for _ in range(draws)]
+        low, high = ends_of(case, draws, np.random.default_rng([number, 0x914]))
+        hits = (low > 0) | (high < 0)
         yield {
             "kind": kind, "questions": setting.questions, "epochs": setting.epochs, "labels": setting.labels,
             "difference": difference, "correlation": answers.correlation, "within": answers.within,
@@ -225,6 +271,22 @@ def page(result: kit.Result) -> str:
     head = ["answers", "questions", "epochs", "labels", "difference", "correlation", "within"]
     head += ["stated", "shown", "off by"]
     lines += kit.table(head, rows)
+    rows = [
+        [
+            cell["kind"], f"{cell['questions']:,}", str(cell["epochs"]), str(cell["labels"] or ""),
+            f"{100 * cell['difference']:+.0f}", f"{100 * cell['drop']:.0f}",
+            *(f"{100 * x:.1f}" for pair in zip(cell["stated"], cell["shown"], strict=True) for x in pair),
+            *(f"{100 * (1 - sum(cell[name])):.1f}" for name in ("stated", "shown")),
+        ]
+        for cell in result["stated_gates"]
+    ]  # fmt: skip
+    head = ["answers", "questions", "epochs", "labels", "difference", "drop"]
+    head += [
+        f"{verdict}{name}"
+        for verdict in ("worse", "not worse", "cannot be told")
+        for name in ("", ": shown")
+    ]
+    lines += ["## Stated and shown verdicts of a gate", "", *kit.table(head, rows)]
     lines += [
         "## Verdicts of a gate of 2 points",
         "",
@@ -259,18 +321,29 @@ def page(result: kit.Result) -> str:
 
 def measure(given: argparse.Namespace) -> kit.Result:
     power, verdicts = list(stated(given.draws)), list(gates(given.gates))
+    gated = list(stated_gates(given.draws))
+    gate_off = max(
+        abs(a - b) for cell in gated for a, b in zip(cell["stated"], cell["shown"], strict=True)
+    )
     off = max(abs(cell["stated"] - cell["shown"]) for cell in power)
     at_drop = [cell for cell in verdicts if cell["difference"] == -DROP]
     once = max(max(cell["once"]) for cell in at_drop)
     anytime = max(sum(cell["anytime"]) for cell in at_drop)
     limits = [
         {"limit": "stated power off by at most 0.03", "value": off, "holds": off <= 0.03},
+        {"limit": "stated verdicts of a gate off by at most 0.03", "value": gate_off, "holds": gate_off <= 0.03},
         {"limit": "either verdict of one look is wrong, at most 0.03", "value": once, "holds": once <= 0.03},
         {"limit": "--anytime is wrong at any look, at most 0.05", "value": anytime, "holds": anytime <= 0.05},
     ]  # fmt: skip
     about = {"draws": given.draws, "gates": given.gates, "limits": limits}
     looking = list(costs(given.gates // 3))
-    return {**about, "power": power, "gate_cells": verdicts, "costs": looking}
+    return {
+        **about,
+        "power": power,
+        "stated_gates": gated,
+        "gate_cells": verdicts,
+        "costs": looking,
+    }
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from oodometer.inference.power import (
     power_of,
     questions_for,
     smallest_difference,
+    verdicts_of,
 )
 
 Z = NormalDist().inv_cdf
@@ -136,3 +137,19 @@ def test_the_largest_difference_is_reached_where_nothing_is_lost() -> None:
     once = a.of_question(most, 1)
     assert once + most**2 == pytest.approx(most, abs=1e-6)
     assert largest_difference(Answers(0.7)) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("difference", "drop"), [(-0.2, 0.05), (0.0, 0.15)])
+def test_verdicts_of_a_gate_are_those_of_drawn_comparisons(difference: float, drop: float) -> None:
+    rng, n, base = np.random.default_rng(3), 120, 0.7
+    a = Answers(base, correlation=0.5)
+    discordant = a.of_question(difference, 1) + difference**2
+    shares = [(discordant - difference) / 2, 1 - discordant, (discordant + difference) / 2]
+    spoken = np.zeros(2)
+    for _ in range(600):
+        d = rng.choice([-1, 0, 1], size=n, p=shares)
+        gap = Paired(np.stack([d < 0, d > 0]).astype(float)).difference(1, 0, 0.95)
+        spoken += gap.upper < -drop, gap.lower > -drop
+    assert [*verdicts_of(a, Setting(n), difference, 0.95, drop)] == pytest.approx(
+        (spoken / 600).tolist(), abs=0.06
+    )

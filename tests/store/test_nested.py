@@ -148,6 +148,15 @@ def test_percents(form: str, sign: str, tmp_path: Path) -> None:
     assert np.allclose(in_order(as_source(given(rows, form, tmp_path)).read()), P, atol=1e-4)
 
 
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "printed"])
+@pytest.mark.parametrize("column", ["score", "quality"])
+def test_scores_in_percent(form: str, column: str, tmp_path: Path) -> None:
+    rows = [{"id": i, column: f"{50 + i / 2:g} %"} for i in range(20)]
+    mapping = None if column == "score" else {column: "score"}
+    record = as_source(given(rows, form, tmp_path), mapping=mapping).read(("score",))
+    assert record.score.tolist() == pytest.approx([0.5 + i / 200 for i in range(20)])
+
+
 def test_maps_of_arrow(tmp_path: Path) -> None:
     cells = pa.array(
         [list(zip(CLASSES, p.tolist(), strict=True)) for p in P], pa.map_(pa.string(), pa.float64())

@@ -48,6 +48,19 @@ def test_two_pilots_tell_the_correlation_and_what_pairing_saves() -> None:
     assert "the same ones save" in " ".join(str(result).split())
 
 
+def test_the_gate_decides_with_the_power_after_the_questions_that_are_said() -> None:
+    about = {"accuracy": 0.8, "correlation": 0.6, "fail_drop": 0.02}
+    for difference, verdict in ((None, "not_worse"), (-0.06, "worse")):
+        result = oodometer.plan(**about, difference=difference)
+        run = next(run for run in result.runs if run.questions == result.needed["gate"])
+        assert getattr(run, verdict) == pytest.approx(0.8, abs=0.01)
+        assert run.worse + run.not_worse + run.undecided == pytest.approx(1)
+    result = oodometer.plan(**about, difference=-0.02, questions=[500, 5_000])
+    assert result.needed["gate"] is None  # at the drop itself either verdict is wrong
+    assert all(max(run.worse, run.not_worse) < 0.03 for run in result.runs)
+    assert "the difference is the drop" in " ".join(str(result).split())
+
+
 def test_repeated_ids_tell_what_is_within_questions() -> None:
     one, other = pilots(epochs=4)
     result = oodometer.plan([one, other], difference=0.05)

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer import rank
+from oodometer import rank, read_log
 from oodometer.cli.main import main
 from oodometer.errors import InputError, UsageError
 from oodometer.results.preferences import Preferences
+
+from ..store.harness.shapes_of_tools import arena_hard
 
 MODELS = {"large": 0.9, "medium": 0.2, "small": -1.1}
 
@@ -96,6 +98,29 @@ def test_a_judge_who_saw_both_orders_tells_the_place(tmp_path: Path) -> None:
     (place,) = found.covariates
     assert place.share.value > 0.7  # the first verdict is always for the first place
     assert "1 of judge: too few to be drawn from others" in found.notes[0]
+
+
+def test_a_strong_verdict_of_arena_hard_counts_for_three_battles(tmp_path: Path) -> None:
+    """By hand: of 15 games 4 are strong, 2 won and 2 lost; 6 + 6 + 11 battles, of which 6 + 0 + 7 are won."""
+    path = arena_hard(tmp_path)
+    found = ranked(path)
+    assert (found.battles, found.clusters) == (23, {"id": 8})
+    assert [item.model for item in found.ranking] == ["my-model", "baseline"]
+    assert found.ranking[0].win_rate.value == pytest.approx(13 / 23)
+    assert found.ranking[0].win_rate.value == pytest.approx(read_log(path).score.value)  # type: ignore[union-attr]
+    assert "counts for three battles" in " ".join(found.notes)
+    rows_of = [json.loads(line) for line in path.read_text().splitlines()]
+    named = [{**row, "baseline": "o3"} for row in rows_of]
+    assert ranked(written(tmp_path / "v2.jsonl", named)).models == ("my-model", "o3")
+    flat = [  # the same games as a table of battles
+        {"id": row["question_id"], "model_a": a, "model_b": b, "winner": f"[[{game['score']}]]"}
+        for row in rows_of
+        for game, (a, b) in zip(row["games"], (("o3", "my"), ("my", "o3")), strict=True)
+    ]
+    table = written(tmp_path / "flat.jsonl", flat)
+    assert ranked(table).ranking[0].win_rate.value == pytest.approx(13 / 23)
+    tasks = {task.name: task.number for task in read_log(table).tasks}
+    assert tasks["my"].value == pytest.approx(13 / 23)  # type: ignore[union-attr]
 
 
 def test_numbers_between_1_and_2_are_preferences_for_the_second(tmp_path: Path) -> None:

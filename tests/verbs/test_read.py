@@ -13,6 +13,7 @@ import pytest
 
 import oodometer
 from oodometer.cli import main
+from oodometer.errors import InputError
 from oodometer.results.reading import Reading
 
 from ..store.harness import formats
@@ -187,6 +188,60 @@ def test_a_judged_table(tmp_path: Path) -> None:
     assert result.questions[-1].command.endswith(
         "results.csv --judge judge_passed --labels human_passed"
     )
+
+
+def test_an_unknown_object_is_described_with_the_map_that_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows far down in the document, the id and two verdicts in objects of a row; times are no scores."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {
+            "n": i,
+            "case": {"qid": f"q{i // 2}"},
+            "judgement": {"verdict": i % 3 > 0, "points": 1 + i % 5},
+            "timing": {"latency_ms": 100 + i % 7},
+        }
+        for i in range(40)
+    ]
+    path = formats.put(Path("unknown.json"), {"run": {"of": {"it": {"items": rows}}}})
+    result = reading(path)
+    assert result.ids == {"column": "case.qid", "distinct": 20, "most": 2}
+    commands = [shlex.split(question.command) for question in result.questions]
+    assert [words[-1] for words in commands] == [
+        "judgement.verdict=correct",
+        "judgement.points=score",
+    ]
+    assert run(capsys, *commands[0][1:])[0] == 0
+    found = oodometer.evaluate(path, mapping={"judgement.verdict": "correct"})
+    assert found.metrics["accuracy"].value == pytest.approx(26 / 40)
+    assert any("those of 20" in warning for warning in found.warnings)
+
+
+def test_metrics_in_a_column_are_read_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row for each metric of an answer; totals, a row for each metric, are refused."""
+    monkeypatch.chdir(tmp_path)
+    path = rows(
+        Path("scores.csv"),
+        traceId=[f"t{i // 2}" for i in range(40)],
+        name=["faithful", "toxic"] * 20,
+        value=[0.9, 0.1] * 20,
+    )
+    commands = [shlex.split(question.command)[1:] for question in reading(path).questions]
+    for words, right in zip(commands, (0.9, 0.1), strict=True):
+        assert run(capsys, *words, "--json", "found.json")[0] == 0
+        found = json.loads(Path("found.json").read_text())
+        assert found["metrics"]["mean_score"]["value"] == pytest.approx(right)
+    with pytest.raises(
+        InputError, match="expected scores of one metric, got 2: faithful and toxic"
+    ):
+        oodometer.evaluate(path, mapping={"value": "score"})
+    totals = rows(Path("totals.csv"), metric=["faithful", "toxic", "clear"], score=[0.9, 0.1, 0.5])
+    for verb in (oodometer.read_log, oodometer.evaluate):
+        with pytest.raises(InputError, match="got totals of metrics, faithful, toxic and clear"):
+            verb(totals)
 
 
 def test_a_predictions_file_needs_no_reading_and_is_read(tmp_path: Path) -> None:

@@ -103,7 +103,11 @@ def question_column(source: Source) -> str | None:
     """The only column that is named as the id of a question: task_id, doc_id, qid, ..., and whose first values differ,
     twice as many as of another one; None where `id` is there.
     """
-    named = [name for name in source.columns if _QUESTION.fullmatch(bare_name(name))]
+    named = [
+        name  # `case.qid` of objects in rows is one as well
+        for name in source.columns
+        if any(_QUESTION.fullmatch(bare_name(part)) for part in (name, name.rpartition(".")[2]))
+    ]
     if not named or source.holds(KEY):
         return None
     first = next(iter(source.raw(named)), None)

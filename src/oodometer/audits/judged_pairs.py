@@ -22,13 +22,15 @@ _LEAST_SHARED = 10  # labels, from which on their spread says what more of them 
 
 @dataclass(frozen=True)
 class PairedRates:
-    """What corrects two systems: ``value`` with its standard error squared, ``variance``, Student's ``freedom``, and of
-    shared labels the variance of what the verdicts leave of their difference, ``spread``; None where few tell.
+    """What corrects two systems: ``value`` with its standard error squared, ``variance``, of which rows that are made
+    up are ``unseen``, Student's ``freedom``, and of shared labels the variance of what the verdicts leave of their
+    difference, ``spread``; None where few tell.
     """
 
     value: float
     middle: float
     variance: float
+    unseen: float
     freedom: float
     spread: float | None = None
 
@@ -214,7 +216,8 @@ def paired_rates(
     return PairedRates(
         value=gap + total,
         middle=gap + total - pulled,
-        variance=labelled.variance(slope) + labelled.unseen(),
+        variance=labelled.variance(slope) + (unseen := labelled.unseen()),
+        unseen=unseen,
         freedom=max(len(groups) - 2, 1),
         spread=None if spread is None else spread + 2 * _SPAN**2 / both,
     )

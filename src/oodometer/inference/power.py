@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -157,40 +158,96 @@ def power_of(answers: Answers, setting: Setting, difference: float, level: float
     >>> [round(power_of(one, Setting(n), 0.05, 0.95), 2) for n in (200, 800)]
     [0.3, 0.87]
     """
-    size = abs(difference)
-    if setting.labels is not None:
-        return _judged_power(answers, setting, difference, level)
-    if not setting.paired:
-        return _unpaired_power(answers, setting, difference, level)
+    verdicts = verdicts_of(answers, setting, difference, level, 0.0)
+    return verdicts.worse + verdicts.not_worse
+
+
+class Verdicts(NamedTuple):
+    """Chances of a gate's verdicts: the interval lies below -drop, or above it; else it cannot be told."""
+
+    worse: float
+    not_worse: float
+
+    @property
+    def undecided(self) -> float:
+        """The chance that it cannot be told."""
+        return max(1 - self.worse - self.not_worse, 0.0)
+
+
+def verdicts_of(
+    answers: Answers, setting: Setting, difference: float, level: float, drop: float
+) -> Verdicts:
+    """What `compare BASE NEW --fail-drop` will say: the chances that its interval lies below ``-drop`` and above it,
+    where the new system is better by ``difference`` (worse: below 0); of a drop of 0 the chances of a difference shown.
+
+    As in `power_of`: of right or wrong answers to the same questions once all outcomes are summed; else the interval is
+    [X - arm, X + arm] with X normal and the arms as expected.
+
+    >>> one = Answers(0.8, correlation=0.6)
+    >>> [round(chance, 2) for chance in verdicts_of(one, Setting(900), -0.06, 0.95, 0.02)]
+    [0.89, 0.0]
+    """
     once = answers.of_question(difference, 1)
     binary = answers.variance is None
-    if binary and setting.epochs == 1 and setting.questions * once <= _EXACT:
-        return _mcnemar_power(setting.questions, once + difference**2, difference, level)
+    is_exact = binary and setting.epochs == 1 and setting.labels is None and setting.paired
+    if is_exact and setting.questions * once <= _EXACT:
+        discordant = once + difference**2
+        return _mcnemar_verdicts(setting.questions, discordant, difference, level, drop)
+    made = _interval_of(answers, setting, difference, level)
+    if made is None:
+        return Verdicts(0.0, 0.0)
+    below = (-drop - made.above - made.centre) / made.spread
+    above = (made.centre - made.below + drop) / made.spread
+    return Verdicts(_normal(below), _normal(above))
+
+
+class _Expected(NamedTuple):
+    """An interval as it is expected: [X - below, X + above], X normal around the centre with this spread."""
+
+    centre: float
+    spread: float
+    below: float
+    above: float
+
+
+def _interval_of(
+    answers: Answers, setting: Setting, difference: float, level: float
+) -> _Expected | None:
+    """The interval that `compare` will make of a run; None where the labels are too few for one."""
+    if setting.labels is not None:
+        return _of_judge(answers, setting, difference, level)
+    if not setting.paired:
+        return _of_own_questions(answers, setting, difference, level)
     variance = answers.of_question(difference, setting.epochs)
-    worth = variance / once * answers.span  # rows that a made-up question counts for
-    if not binary and math.sqrt(setting.questions * variance) >= answers.span:
+    # rows that a made-up question counts for
+    worth = variance / answers.of_question(difference, 1) * answers.span
+    is_binary = answers.variance is None
+    if not is_binary and math.sqrt(setting.questions * variance) >= answers.span:
         worth = 0.0  # scores that vary so much tell their spread themselves
-    return _normal_power(setting.questions, variance, size, worth, level)
+    return _of_questions(setting.questions, variance, difference, worth, level)
 
 
-def _normal_power(
-    questions: int, variance: float, size: float, worth: float, level: float
-) -> float:
+def _of_questions(
+    questions: int, variance: float, difference: float, worth: float, level: float
+) -> _Expected:
     """Of a mean of so many independent differences, beside two made-up ones of which each is worth that many."""
-    q = student_quantile(level, questions - 1)
-    error = math.sqrt(questions * variance + 2 * worth**2 * (1 + size**2))
-    spread = math.sqrt(questions * variance)
-    return _beyond(questions * size / spread, q * error / spread)
+    total = questions + 2 * worth
+    error = math.sqrt(questions * variance + 2 * worth**2 * (1 + difference**2))
+    arm = student_quantile(level, questions - 1) * error / total
+    spread = math.sqrt(questions * variance) / total
+    return _Expected(questions * difference / total, spread, arm, arm)
 
 
-def _beyond(middle: float, bound: float) -> float:
-    """P(|Z + middle| > bound)."""
-    return sum(math.erfc((bound + sign * middle) / math.sqrt(2)) / 2 for sign in (-1, 1))
+def _normal(x: float) -> float:
+    """P(Z <= x)."""
+    return math.erfc(-x / math.sqrt(2)) / 2
 
 
-def _mcnemar_power(questions: int, discordant: float, difference: float, level: float) -> float:
-    """The chance of an outcome, of rows on which the new system alone is right (W) or the base alone (L), that
-    McNemar's exact test and the interval of Bonett and Price both show.
+def _mcnemar_verdicts(
+    questions: int, discordant: float, difference: float, level: float, drop: float
+) -> Verdicts:
+    """The chances of outcomes, of rows on which the new system alone is right (W) or the base alone (L), whose interval
+    by Bonett and Price lies beyond -drop, and beyond 0 only where McNemar's exact test shows it, too.
     """
     from scipy.special import bdtr, gammaln, xlogy
 
@@ -207,55 +264,73 @@ def _mcnemar_power(questions: int, discordant: float, difference: float, level: 
     logs = logs - gammaln(np.maximum(ties, 0) + 1)
     logs = logs + xlogy(won, ahead) + xlogy(lost, behind)
     logs = logs + xlogy(np.maximum(ties, 0), max(1 - ahead - behind, 0.0))
-    shown = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5) <= 1 - level
+    is_told = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5) <= 1 - level
     total, met = won - lost, won + lost
     middle = total / (questions + 2)
     squares = met - 2 * middle * total + questions * middle**2 + 2 * (1 + middle**2)
-    error = np.sqrt(squares) / (questions + 2)
-    shown &= np.abs(middle) > normal_quantile(level) * error
-    return float(np.exp(logs[possible & shown]).sum())
+    half = normal_quantile(level) * np.sqrt(squares) / (questions + 2)
+    # what the test does not tell from 0 the interval does not either
+    upper = np.where(is_told | (middle + half > 0), middle + half, 0.0)
+    lower = np.where(is_told | (middle - half < 0), middle - half, 0.0)
+    chances = np.where(possible, np.exp(np.where(possible, logs, -np.inf)), 0.0)
+    worse, not_worse = upper < -drop, lower > -drop
+    return Verdicts(float(chances[worse].sum()), float(chances[not_worse].sum()))
 
 
-def _unpaired_power(answers: Answers, setting: Setting, difference: float, level: float) -> float:
+def _of_own_questions(
+    answers: Answers, setting: Setting, difference: float, level: float
+) -> _Expected:
     """Of two systems with questions of their own: the arms of both intervals add as squares."""
     share = 1 - answers.within + answers.within / setting.epochs
     variances = [v * share / setting.questions for v in answers.variances(difference)]
     spread = math.sqrt(max(sum(variances), 1e-15))
     if answers.variance is not None:
-        q = student_quantile(level, setting.questions - 1)
-        return _beyond(abs(difference) / spread, q)
-    base, new = answers.mean, answers.mean + difference
+        arm = student_quantile(level, setting.questions - 1) * spread
+        return _Expected(difference, spread, arm, arm)
     arms = []
-    for p, variance, side in ((base, variances[0], difference > 0), (new, variances[1], difference < 0)):  # fmt: skip
+    for p, variance in zip((answers.mean, answers.mean + difference), variances, strict=True):
         trials = p * (1 - p) / variance if variance > 1e-15 else setting.questions
         low, high = clopper_pearson(p * trials, trials, level)
-        arms.append(high - p if side else p - low)
-    return _beyond(abs(difference) / spread, math.hypot(*arms) / spread)
+        arms.append((p - low, high - p))
+    (base_below, base_above), (new_below, new_above) = arms
+    below, above = math.hypot(new_below, base_above), math.hypot(new_above, base_below)
+    return _Expected(difference, spread, below, above)
 
 
-def _judged_power(answers: Answers, setting: Setting, difference: float, level: float) -> float:
+def _of_judge(
+    answers: Answers, setting: Setting, difference: float, level: float
+) -> _Expected | None:
     """With people's labels on some questions and a judge's verdicts on all, as `paired_rates` has it."""
     labels = min(setting.labels or 0, setting.questions)
     if labels < 3:
-        return 0.0
+        return None
     told = (answers.judge or 0.0) ** 2
     once = answers.of_question(difference, 1)
     variance = once * ((1 - told) / labels + told / setting.questions)
-    error = math.sqrt(variance + 2 / (labels + 2) ** 2)
+    arm = student_quantile(level, labels - 2) * math.sqrt(variance + 2 / (labels + 2) ** 2)
     # two made-up labels pull the middle towards what the judge says
-    middle = abs(difference) * (labels + 2 * told) / (labels + 2)
-    spread = math.sqrt(variance)
-    return _beyond(middle / spread, student_quantile(level, labels - 2) * error / spread)
+    middle = difference * (labels + 2 * told) / (labels + 2)
+    return _Expected(middle, math.sqrt(variance), arm, arm)
 
 
 def questions_for(
-    answers: Answers, setting: Setting, difference: float, level: float, power: float
+    answers: Answers,
+    setting: Setting,
+    difference: float,
+    level: float,
+    power: float,
+    drop: float | None = None,
 ) -> int | None:
-    """The fewest questions with that power, all else as in the setting; None where none are enough."""
+    """The fewest questions with that power, all else as in the setting; None where none are enough. With a ``drop``
+    those after which a gate says with that chance what is true; none are enough where the difference is the drop.
+    """
 
     def enough(questions: int) -> bool:
         made = Setting(questions, setting.epochs, setting.labels, setting.paired)
-        return power_of(answers, made, difference, level) >= power
+        if drop is None:
+            return power_of(answers, made, difference, level) >= power
+        verdicts = verdicts_of(answers, made, difference, level, drop)
+        return verdicts[0 if difference < -drop else 1] >= power
 
     high = 8
     while not enough(high):

@@ -21,6 +21,8 @@ class PlannedRun(Record):
         correlation is not known. unpaired : where each has questions of its own; None with labels.
     smallest : the smallest rise that is shown with the power asked for (paired where that is known); None where none.
     cost : of questions and labels; None where no cost is named.
+    worse, not_worse, undecided : the chances of a gate's verdicts, with the same questions for both where their
+        correlation is known, else with questions of their own; None without a gate.
     """
 
     questions: int
@@ -30,6 +32,9 @@ class PlannedRun(Record):
     unpaired: float | None
     smallest: float | None
     cost: float | None
+    worse: float | None = None
+    not_worse: float | None = None
+    undecided: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +51,7 @@ class Plan(Shown, Record):
     pilot : names, questions and epochs of the pilots; empty without.
     warnings : sentences to read before believing the numbers.
     argv : the command line; None of a call from Python.
+    drop : of the gate; None without.
     """
 
     runs: tuple[PlannedRun, ...]
@@ -58,8 +64,9 @@ class Plan(Shown, Record):
     pilot: Plain = field(default_factory=dict)
     warnings: Strings = ()
     argv: str | None = None
+    drop: float | None = None
     _command = "plan"
-    _first = "argv difference power level needed needed_labels runs assumed pilot"
+    _first = "argv difference drop power level needed needed_labels runs assumed pilot"
 
     def frames(self) -> dict[str, Maker]:
         """``runs``: a row for each."""
@@ -72,10 +79,16 @@ def plan_view(result: Plain) -> View:
     """What a plan says, from the mapping that JSON holds: how many questions, what pairing saves, a table of runs."""
     wanted, power = result.get("difference"), percent(result["power"], None)
     runs = result.get("runs") or []
-    if wanted is None:
+    drop, note = result.get("drop"), ""
+    if drop is not None:
+        title = f"Questions after which a gate of {_amount(result, drop)} decides (power {power})"
+        number = _count(result["needed"].get("gate"))
+        if drop == -(wanted or 0.0):
+            number, note = "none", "the difference is the drop"
+    elif wanted is None:
         first = runs[0]
         title = f"Smallest difference shown by {_run(first)} (power {power})"
-        number, note = _amount(result, first["smallest"]), ""
+        number = _amount(result, first["smallest"])
     else:
         paired, unpaired = (result["needed"].get(name) for name in ("paired", "unpaired"))
         title = f"Questions that show {_amount(result, abs(wanted))} (power {power})"
@@ -87,6 +100,7 @@ def plan_view(result: Plain) -> View:
         note=note,
         share=False,
         sentences=(
+            *_gate(result),
             *_savings(result),
             *_labels(result),
             _assumed(result),
@@ -117,9 +131,25 @@ def _run(run: Plain) -> str:
     return text + ("" if run["labels"] is None else f" with {counted(run['labels'], 'label')}")
 
 
+def _gate(result: Plain) -> list[str]:
+    """What the gate is, and for which difference its chances are."""
+    drop, wanted = result.get("drop"), result.get("difference") or 0.0
+    if drop is None:
+        return []
+    where = f"{_amount(result, abs(wanted))} {'better' if wanted > 0 else 'worse'}"
+    is_new = f"Where the new system is {where if wanted else 'as good'}"
+    return [
+        f"{is_new}, `compare BASE NEW --fail-drop {drop:g}` says worse (exit code 3), not worse, or cannot tell (4 "
+        "with --strict) as often as the columns say"
+    ]
+
+
 def _savings(result: Plain) -> list[str]:
     """What the same questions for both systems save, and what a pilot leaves open."""
-    needed, lines = result.get("needed") or {}, []
+    needed: Plain = result.get("needed") or {}
+    lines: list[str] = []
+    if result.get("drop") is not None:
+        return lines
     paired, unpaired = needed.get("paired"), needed.get("unpaired")
     if needed.get("lower") is not None or needed.get("upper") is not None:
         ends_text = " to ".join(_count(needed.get(name)) for name in ("lower", "upper"))
@@ -190,18 +220,21 @@ def _epochs(result: Plain) -> list[str]:
 
 
 def _runs_grid(result: Plain) -> Grid:
-    """Each run with its power and cost."""
+    """Each run with its power and cost, beside a gate's verdicts without what else it shows."""
+    is_gate = result.get("drop") is not None
     rows = [
         [
             f"{run['questions']:,}",
             str(run["epochs"]),
             "" if run["labels"] is None else f"{run['labels']:,}",
             cell(run["power"], "%"),
-            cell(run["unpaired"], "%"),
-            _amount(result, run["smallest"]),
+            "" if is_gate and run["power"] is not None else cell(run["unpaired"], "%"),
+            "" if is_gate else _amount(result, run["smallest"]),
+            *(cell(run.get(name), "%") for name in ("worse", "not_worse", "undecided")),
             cell(run["cost"], ",.10g"),
         ]
         for run in result.get("runs") or ()
     ]
-    heads = ["questions", "epochs", "labels", "power", "own questions", "smallest shown", "cost"]
-    return Grid.used("runs", heads, rows, {2, 3, 4, 6}, noun="run")
+    heads = ["questions", "epochs", "labels", "power", "own questions", "smallest shown"]
+    heads += ["worse", "not worse", "cannot tell", "cost"]
+    return Grid.used("runs", heads, rows, {2, 3, 4, 5, 6, 7, 8, 9}, noun="run")

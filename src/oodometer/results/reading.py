@@ -10,6 +10,7 @@ from .prediction import Prediction
 from .values import Interval, Record, counted, listed, percent, shortened
 from .view import Grid, View, cells_of, interval_of, shows
 
+METRIC_NAME = "name of the metric"  # what a column is taken for whose words are metrics
 WIN_RATE = "win rate"
 """Of a model in battles with others: the share that it won, ties as a half."""
 _SHOWN, _SCREEN = (
@@ -125,7 +126,7 @@ def reading_view(result: Plain) -> View:
         title, value_text = "Krippendorff's alpha", f"{agreed['alpha']['value']:.3f}"
     lines = [
         _source(result),
-        "; ".join(_facts(result)),
+        "; ".join(filter(None, _facts(result))),
         *_agreed(agreed),
         *_judges(result),
         *_left_out(result),
@@ -171,8 +172,9 @@ def _facts(result: Plain) -> list[str]:
         rated = sum(rater["rated"] for rater in result["agreed"]["raters"])
         facts.append(counted(rated, "rating"))
     elif labelled != result["rows"]:
-        none = "no row has a label or a score"
-        facts.append(f"truth of {labelled:,} rows" if labelled else none)
+        is_apart = any(column["taken"] == METRIC_NAME for column in result["columns"])
+        none = "" if is_apart else "no row has a label or a score"
+        facts += [f"truth of {labelled:,} rows" if labelled else none]
     if ids is not None:
         each = f"each up to {ids['most']} times" if ids["most"] > 1 else "each once"
         facts.append(f"{ids['distinct']:,} ids ({ids['column']}), {each}")

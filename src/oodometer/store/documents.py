@@ -15,6 +15,7 @@ from .files import translated
 from .harness.base import is_json_lines
 
 _LEAST_ROWS = 5  # of a list in a document; shorter ones are settings or totals
+_DEPTHS = (2, 6)  # names that lead to rows: further down only where nothing stands above
 _SHOWN = 6
 
 
@@ -98,8 +99,11 @@ def _column(rows: Sequence[Json], name: str) -> Any:
 
 def _longest(document: Mapping[str, Any], path: str) -> tuple[_Rows, Strings]:
     """The longest rows of a document, with a sentence on where they stand, unless they are all of it."""
-    found = sorted(_rows_in(document), key=lambda rows: -len(rows.rows))
-    if not found:
+    for deepest in _DEPTHS:
+        found = sorted(_rows_in(document, deepest), key=lambda rows: -len(rows.rows))
+        if found:
+            break
+    else:
         raise _no_rows(document, path)
     first, *others = found
     if others and len(others[0].rows) == len(first.rows):
@@ -112,17 +116,17 @@ def _longest(document: Mapping[str, Any], path: str) -> tuple[_Rows, Strings]:
     return first, (text,) if first.place else ()
 
 
-def _rows_in(value: Mapping[str, Any], place: Strings = ()) -> Iterator[_Rows]:
-    """Rows of a document, at most two names deep."""
+def _rows_in(value: Mapping[str, Any], deepest: int, place: Strings = ()) -> Iterator[_Rows]:
+    """Rows of a document, at most so many names deep."""
     own = _rows_of(value)
     if own:
         yield _Rows(".".join(place), own)
         return
     for name, inner in value.items():
         inner_place = (*place, name)
-        if isinstance(inner, dict) and len(place) < 2:
-            yield from _rows_in(inner, inner_place)
-        elif len(place) < 2 and _are_objects(inner):
+        if isinstance(inner, dict) and len(place) < deepest:
+            yield from _rows_in(inner, deepest, inner_place)
+        elif len(place) < deepest and _are_objects(inner):
             yield _Rows(".".join(inner_place), inner)
 
 

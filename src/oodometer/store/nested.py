@@ -39,7 +39,7 @@ _VECTORS = {
 _OFF = 0.02  # by which probabilities of a tool may miss 1
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 _NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")  # as numpy prints an array
-_PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
+PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
 _SHOWN = 60
 _EXPECTED = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
 
@@ -245,7 +245,7 @@ def _of_percents(cells: Any, column: str) -> Any:
         if text is None or not str(text).strip():
             out.append(None)
             continue
-        if not _PERCENT.fullmatch(str(text)):
+        if not PERCENT.fullmatch(str(text)):
             raise InputError(
                 "percents such as 73.1%, as in row 1",
                 got=repr(text)[:_SHOWN],
@@ -366,7 +366,7 @@ def odd_cell(value: Any, name: str) -> bool:
     if isinstance(value, str):
         bare = value.strip()
         return bare.startswith(("[", "{", "(")) or (
-            bare.endswith("%") and _PERCENT.fullmatch(bare) is not None
+            bare.endswith("%") and PERCENT.fullmatch(bare) is not None
         )
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
         return usual_field(name) == "probabilities" or _are_classes(name)
@@ -424,7 +424,7 @@ def _seen(cells: Any) -> _Seen | None:
     if not values:
         return None
     if isinstance(values[0], str):
-        if _PERCENT.fullmatch(values[0]):
+        if PERCENT.fullmatch(values[0]):
             return _Seen(values, text=True)
         read = [value_of(value) for value in values]
         parsed = [value for value in read if value is not None]
@@ -579,9 +579,12 @@ def unfold(
     `InputError` where two columns hold the answers, or one that is named so holds something else.
     """
     may_be = [
-        n for n in reader.odd if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS))
+        n
+        for n in reader.odd
+        if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS, "score"))
     ]
     names = [name for name in may_be if mapping.get(name) in (None, *_ANSWERS) or name in FIELDS]
+    names += [name for name in columns if mapping.get(name) == "score"]
     wide = [name for name in reader.odd if name.startswith(tuple(WIDE)) and name in columns]
     names = list(dict.fromkeys((*names, *wide)))
     if not names:
@@ -694,7 +697,8 @@ def _chosen(
     sure = [
         candidate
         for candidate in candidates
-        if (candidate.form == "vector" and candidate.column in _VECTORS) or _is_share(candidate)
+        if (candidate.form == "vector" and candidate.column in _VECTORS)
+        or _is_share(candidate, mapping)
     ]
     fields = {*other_fields, *(candidate.column for candidate in sure)}
     if any(
@@ -736,7 +740,9 @@ def _likeliest(
     ] or answers
 
 
-def _is_share(unfolded: Unfolded) -> bool:
+def _is_share(unfolded: Unfolded, mapping: Mapping[str, str]) -> bool:
+    if unfolded.form == "percents" and mapping.get(unfolded.column, unfolded.column) == "score":
+        return True
     named = unfolded.column.startswith("prob_") or usual_field(unfolded.column) == "probabilities"
     return unfolded.form == "percents" and named
 

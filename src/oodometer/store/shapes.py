@@ -1,10 +1,11 @@
 """Shapes: how each tool writes a record of answers, as data: where the rows stand, and what a row has where.
 
 A path is names with dots between them: ``a.b`` is b in a, ``a[]`` each entry of the list a, ``a.*`` each value of the
-mapping a, ``x_*`` each name that begins so, ``{c:d}`` the rows of a table written as names c and rows d, ``1`` the
-second entry of a list. Of a row, ``.`` is itself, ``@`` the name that a ``*`` stood for, ``#`` its place in its list,
-from 1; ``/a`` begins at the object of the line, ``^a`` at the one around the row, ``~a`` at the only object of the file
-that has it. ``a|b`` is the first that there is, ``a&b`` the smaller of two numbers.
+mapping a, ``x_*`` each name that begins so, ``{c:d}`` the rows of a table written as names c and rows d,
+``{v=.x,u=.y}`` the entries of lists that stand side by side under names which begin alike and end so, ``1`` the second
+entry of a list. Of a row, ``.`` is itself, ``@`` the name that a ``*`` stood for, ``#`` its place in its list, from 1;
+``/a`` begins at the object of the line, ``^a`` at the one around the row, ``~a`` at the only object of the file that
+has it. ``a|b`` is the first that there is, ``a&b`` the smaller of two numbers.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ class Shape:
     id, epoch, output, input, model, task : paths of these in a row. variant : path of what makes a model
     another system, such as its prompt.
     metrics : name -> path of its number or verdict; ``*`` names each by what the ``*`` of its path stands for.
-    listed : paths of a list of metrics, of its names and of their numbers.
+    listed : paths of a list of metrics, and in an entry of its name and of its number. costs : column -> path of what
+    an answer took.
     words : verdicts besides those that are usual -> number. turned : value of ``#`` where the others' wins are told.
+    opponent : path of the other model of a battle. weights : verdict -> how many battles it counts for, where not one.
     failed : path -> values of rows that have no grade, as the grader failed; without values: anything. reason : path of
     what the tool says of it.
     apart : path -> value -> what to say of answers that count as wrong and are told apart, as what was not parsed.
@@ -51,8 +54,11 @@ class Shape:
     task: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
     listed: Strings = ()
+    costs: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, float] = field(default_factory=dict)
     turned: str = ""
+    opponent: str = ""
+    weights: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, Strings] = field(default_factory=dict)
     reason: str = ""
     apart: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -77,6 +83,11 @@ _ALL = (
         model="provider.label|provider.id|provider",
         variant="promptIdx",
         metrics={"success": "success", "score": "score", "*": "namedScores.*"},
+        costs={
+            "cost": "cost",
+            "latency_ms": "latencyMs",
+            "total_tokens": "response.tokenUsage.total",
+        },
         failed={"failureReason": ("2",)},
         reason="error",
     ),
@@ -158,12 +169,35 @@ _ALL = (
     Shape(
         kind="mlflow",
         tool="MLflow",
-        marks=(("columns", "data", "*/score"),),
-        rows=("{columns:data}",),
-        id="inputs|request_id",
-        output="outputs|predictions",
-        input="inputs",
-        metrics={"*": "*/score"},
+        marks=(
+            ("columns", "data", "*/score"),
+            ("columns", "data", "*/value"),
+            ("*/value", "*/rationale"),
+        ),
+        rows=("{columns:data}", ""),
+        id="inputs|request|request_id|trace_id",
+        output="outputs|predictions|response",
+        input="inputs|request",
+        metrics={"*": "*/score|*/value|*/rating"},
+        costs={
+            "latency": "latency",
+            "latency_ms": "execution_duration",
+            "total_tokens": "token_count",
+        },
+    ),
+    Shape(
+        kind="mlflow_traces",
+        tool="MLflow, traces with assessments",
+        marks=(("trace_id", "assessments"),),
+        rows=("traces[]", ""),
+        id="client_request_id|info.client_request_id|request|info.request_preview|trace_id|info.trace_id",
+        output="response|info.response_preview",
+        input="request|info.request_preview",
+        listed=("assessments|info.assessments", "assessment_name|name", "feedback.value|value"),
+        costs={
+            "latency_ms": "execution_duration|execution_time_ms|info.execution_duration_ms|info.execution_time_ms"
+        },
+        failed={"state|status|info.state|info.status": ("error",)},
     ),
     Shape(
         kind="openai_evals",
@@ -197,8 +231,8 @@ _ALL = (
         marks=(("games", "judge", "model", "score"),),
         rows=("games[]",),
         id="/question_id|/uid",
-        epoch="#",
         model="/model",
+        opponent="/baseline",
         metrics={"win_rate": "score"},
         words={
             "a>>b": 1.0,
@@ -212,6 +246,7 @@ _ALL = (
             "a<b": 0.0,
             "a<<b": 0.0,
         },
+        weights={"a>>b": 3, "b>>a": 3, "a<<b": 3, "b<<a": 3},  # as its own show_result has it
         turned="1",
     ),
     Shape(
@@ -235,6 +270,7 @@ _ALL = (
         task="task_name",
         metrics={"*": "score_*"},
         words={"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0},
+        costs={name: name for name in ("total_time", "working_time", "total_tokens", "total_cost")},
         failed={"error": ()},
         reason="error",
     ),
@@ -259,6 +295,28 @@ _ALL = (
         rating="value",
         question="@",
     ),
+    Shape(
+        kind="argilla_flat",
+        tool="Argilla, flattened",
+        marks=(("*.responses", "*.responses.users"),),
+        rows=("{value=.responses,user=.responses.users,status=.responses.status}",),
+        only={"status": ("submitted", "none")},
+        id="/id|/_server_id",
+        rater="user",
+        rating="value",
+        question="@",
+    ),
+    Shape(
+        kind="argilla_hub",
+        tool="Argilla 1, a data set of the hub",
+        marks=(("*-suggestion", "*-suggestion-metadata"),),
+        rows=("*.[]",),
+        only={"status": ("submitted",)},
+        id="/external_id|/id",
+        rater="user_id",
+        rating="value",
+        question="@",
+    ),
 )
 SHAPES: Mapping[str, Shape] = {shape.kind: shape for shape in _ALL}
 
@@ -270,7 +328,11 @@ def shape_of(head: bytes) -> Shape | None:
 
 def shape_of_table(columns: Sequence[str]) -> Shape | None:
     """The shape of a table with these columns, None for another."""
-    return _first_shape(lambda mark: mark in columns)
+    return _first_shape(
+        lambda mark: (
+            mark in columns or (mark[0] == "*" and any(name.endswith(mark[1:]) for name in columns))
+        )
+    )
 
 
 def _first_shape(holds: Callable[[str], bool]) -> Shape | None:

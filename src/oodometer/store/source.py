@@ -159,7 +159,9 @@ class ReaderSource(Source):
         self.notes = notes
         self.path, self._wanted, self._times, extra = path, axes, times, tuple(extra)
         try:
-            if pieces and pieces[0].reader.odd:
+            # texts of a column that is the score by its renaming alone may be percents
+            is_renamed = "score" in (mapping or {}).values()
+            if pieces and (pieces[0].reader.odd or is_renamed):
                 as_is = (*extra, *(condition.column for condition in where))
                 pieces, columns, mapping = _unfolded(pieces, columns, mapping or {}, as_is)
             if as_far_as_known:

@@ -32,12 +32,17 @@ _COST = re.compile(f"{_MONEY}|{_TIME}|{_TOKENS}|{_STEPS}")
 _HIGH = 0.95  # the quantile that is shown beside the median
 
 
+def is_cost(name: str) -> bool:
+    """Whether a column is named like what an answer takes, such as ``latency_ms`` or ``usage.total_tokens``."""
+    return any(_COST.fullmatch(bare_name(part)) for part in (name, name.rpartition(".")[2]))
+
+
 def cost_columns(source: Source) -> list[str]:
     """Columns named like what an answer takes (cost, latency_ms, total_tokens, ...), fields of ours aside."""
     return [
         name
         for name in source.columns
-        if name not in FIELDS and source.holds(name) and _COST.fullmatch(bare_name(name))
+        if name not in FIELDS and source.holds(name) and is_cost(name)
     ]
 
 

@@ -24,6 +24,7 @@ from ..vectors import given_pair, index_key, is_bare
 from .confidences import read_from, with_confidences
 from .costs import costs_of
 from .guessing import Guessing
+from .metric_names import metric_names, refuse_metrics
 from .opening import (
     Opener,
     columns_named,
@@ -141,6 +142,8 @@ class _Job:
         by, cluster, is_whole = options.by, options.cluster, options.metrics is None
         metrics = about_class(self.metrics, positive_class(source, options.positive))
         source = in_name_order(source)
+        if {"score", "correct"} & {*source.fields} and by is None:
+            refuse_metrics(metric_names(source), source.path)
         for compared in (metric for metric in metrics if isinstance(metric, Confidences)):
             compared.confidence = read_from(source)
             source, compared.columns, lines = with_confidences(source)

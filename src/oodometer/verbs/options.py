@@ -1078,6 +1078,15 @@ class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Renaming, 
         check=_number_in(0.06, 0.999, "a power between 0.06 and 0.999 such as 0.8"),
         help="The chance with which it is to be shown.",
     )
+    fail_drop: float | None = option(
+        default=None,
+        group=_WHAT,
+        metavar="DROP",
+        check=_drop,
+        help="How often the gate of compare --fail-drop will say worse, not worse, or that it cannot be told.",
+        doc="The drop of the gate of `compare`: the chances of its verdicts, where the new system is better by "
+        "``difference`` (as good by default), and the questions after which it says what is true with the power.",
+    )
     questions: Sequence[int] = option(
         default=(),
         group=_WHAT,

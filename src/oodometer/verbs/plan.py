@@ -21,6 +21,7 @@ from ..inference.power import (
     power_of,
     questions_for,
     smallest_difference,
+    verdicts_of,
 )
 from ..intervals import normal_quantile
 from ..options import verb
@@ -73,6 +74,8 @@ def plan(options: PlanOptions) -> Plan:
     if difference is not None:
         _check(answers, difference)
         needed = _needed(known, difference, options)
+    if options.fail_drop is not None:
+        needed["gate"] = _needed_by_gate(known, options)
     runs = tuple(_planned(known, setting, options) for setting in _settings(known, needed, options))
     assumed: Json = {
         "mean": answers.mean,
@@ -97,6 +100,7 @@ def plan(options: PlanOptions) -> Plan:
         if pilot is None
         else {"names": known.names, "questions": pilot.questions, "epochs": pilot.epochs},
         warnings=known.notes,
+        drop=options.fail_drop,
     )
 
 
@@ -267,6 +271,15 @@ def _needed(known: _Known, difference: float, options: PlanOptions) -> dict[str,
     return out
 
 
+def _needed_by_gate(known: _Known, options: PlanOptions) -> int | None:
+    """Questions after which the gate says what is true with the power, asked once."""
+    is_paired = known.answers.correlation is not None
+    difference, drop = options.difference or 0.0, options.fail_drop
+    setting = Setting(1, paired=is_paired)
+    count = questions_for(known.answers, setting, difference, options.level, options.power, drop)
+    return None if count is None else math.ceil(count * known.effects[0 if is_paired else 1])
+
+
 def _settings(
     known: _Known, needed: dict[str, int | None], options: PlanOptions
 ) -> Iterator[Setting]:
@@ -274,8 +287,8 @@ def _settings(
     questions = list(options.questions)
     if not questions:
         at_hand = [] if known.pilot is None else [known.pilot.questions]
-        usual = [] if needed else [n for n in _QUESTIONS if n not in at_hand]
-        wanted = [needed.get(name) for name in ("paired", "unpaired")]
+        wanted = [needed.get(name) for name in ("paired", "unpaired", "gate")]
+        usual = [] if any(wanted) else [n for n in _QUESTIONS if n not in at_hand]
         questions = [*at_hand, *(n for n in wanted if n is not None), *usual]
     if options.human_labels:
         pairs = product(dict.fromkeys(questions), options.human_labels)
@@ -299,6 +312,7 @@ def _planned(known: _Known, setting: Setting, options: PlanOptions) -> PlannedRu
         unpaired = None
         if setting.labels is None:
             unpaired = power_of(answers, apart, difference, level)
+    worse, not_worse, undecided = _of_gate(answers, paired if is_paired else apart, options)
     smallest = smallest_difference(answers, paired if is_paired else apart, level, options.power)
     if options.cost_question is not None or options.cost_label is not None:
         cost = setting.questions * setting.epochs * (options.cost_question or 0.0)
@@ -311,7 +325,21 @@ def _planned(known: _Known, setting: Setting, options: PlanOptions) -> PlannedRu
         unpaired=unpaired,
         smallest=smallest,
         cost=cost,
+        worse=worse,
+        not_worse=not_worse,
+        undecided=undecided,
     )
+
+
+def _of_gate(
+    answers: Answers, setting: Setting, options: PlanOptions
+) -> tuple[float | None, float | None, float | None]:
+    """The chances that the gate says worse, not worse, and that it cannot be told; None without a gate."""
+    if options.fail_drop is None:
+        return None, None, None
+    drop, difference = options.fail_drop, options.difference or 0.0
+    verdicts = verdicts_of(answers, setting, difference, options.level, drop)
+    return verdicts.worse, verdicts.not_worse, verdicts.undecided
 
 
 def _needed_labels(

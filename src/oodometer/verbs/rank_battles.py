@@ -24,7 +24,7 @@ from ..version import __version__
 from .named_models import said_model
 from .opening import renamings
 from .rank_options import Asked
-from .read_battles import BattleRows
+from .read_battles import STRONG, BattleRows
 from .read_table import BattleTable, battle_table
 
 _MOST_MODELS = 200
@@ -57,6 +57,7 @@ def rank_battles(table: BattleTable, model: Any, options: Asked) -> Preferences:
     models = sorted({*first.tolist(), *second.tolist()})
     _check_models(first, second, models, data)
     codes, notes = _clusters(table, kept, options)
+    notes += [STRONG] if rows.strong else []
     names, extra = _covariates(rows, kept, first, second)
     found = bradley_terry(
         first, second, won, clusters=[*codes.values()], covariates=extra, names=names, models=models

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..predictions import Predictions
 from ..store.columns import bare_name
+from ..store.shapes import SHAPES
 from .read_content import Cells
 
 _SIDE = "(a|b|1|2|left|right)"
@@ -22,20 +23,21 @@ _JUDGE = re.compile(r"(judge|annotator|rater|voter|labeler|user)s?(_(id|name|mod
 _TEXT = re.compile(rf"(output|response|answer|completion|text)(_text)?_?{_SIDE}")
 _LENGTH = re.compile(rf"(len|length|(num_)?tokens|token_count|words)_?{_SIDE}")
 _TIES = ("tie", "tied", "draw", "equal", "both", "bothbad", "tie (bothbad)", "both_bad", "a=b")
-_ARROWS = {"a>>b": 1.0, "a>b": 1.0, "a=b": 0.5, "b>a": 0.0, "b>>a": 0.0}
+_ARROWS, _WEIGHTS = SHAPES["arena_hard"].words, SHAPES["arena_hard"].weights
 _NOTHING = {"error", "none", "nan", ""}
+STRONG = "a strong verdict (A>>B) counts for three battles, as Arena-Hard has it"
 _SKEWED = 0.05  # by which the first place may win more often than the second before it is said
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class BattleRows:
-    """Battles, one for each row and verdict on it.
+    """Battles, one for each row and verdict on it, of a strong verdict (``A>>B``) three, as Arena-Hard has it.
 
     first, second : names of the models, (battle,). won : 1 where the first won, 0.5 a tie, 0, (battle,). row : of the
     table, from 0 on. place : +1 where the first one was shown first, -1 where second. judge : who said it; None where
     no column tells. longer : how much longer the first answer is, (l1 - l2) / (l1 + l2); None where no column tells.
-    taken : columns by what they are taken for.
+    taken : columns by what they are taken for. strong : whether some verdicts are.
     """
 
     first: Array
@@ -46,6 +48,7 @@ class BattleRows:
     judge: Array | None
     longer: Array | None
     taken: Mapping[str, str]
+    strong: bool = False
 
 
 @final
@@ -63,7 +66,7 @@ def battles_of(rows: Any, columns: Mapping[str, Cells], key: str | None) -> Batt
     """The battles of a table, None where it holds none: two columns of models, and one or more whose words are places.
 
     rows : an Arrow table. key : the column that names a battle. Several columns of winners, as where a judge saw both
-    orders, count as their mean.
+    orders, count as their mean; where verdicts weigh more than others each is a row.
     """
     found = battle_rows(rows, columns)
     if found is None:
@@ -71,10 +74,13 @@ def battles_of(rows: Any, columns: Mapping[str, Cells], key: str | None) -> Batt
     ids = (
         np.arange(rows.num_rows) if key is None else np.array(rows.column(key).to_pylist(), object)
     )
-    places, at = np.unique(found.row, return_index=True)
-    first, second = found.first[at], found.second[at]
-    votes = np.bincount(found.row, minlength=rows.num_rows)[places]
-    won = np.bincount(found.row, found.won, rows.num_rows)[places] / votes
+    if found.strong:
+        places, first, second, won = found.row, found.first, found.second, found.won
+    else:
+        places, at = np.unique(found.row, return_index=True)
+        first, second = found.first[at], found.second[at]
+        votes = np.bincount(found.row, minlength=rows.num_rows)[places]
+        won = np.bincount(found.row, found.won, rows.num_rows)[places] / votes
     parts = {}
     for model in dict.fromkeys([*first, *second]):
         score = np.where(first == model, won, 1 - won)
@@ -82,7 +88,8 @@ def battles_of(rows: Any, columns: Mapping[str, Cells], key: str | None) -> Batt
         columns_of = {"id": ids[places[held]]}
         parts[str(model)] = Predictions.from_arrays(score=score[held], columns=columns_of)
     taken = {name: part for name, part in found.taken.items() if part in ("model", "who won")}
-    return Battles(parts, taken, _of_places(won, first, second))
+    said = (STRONG,) if found.strong else ()
+    return Battles(parts, taken, (*said, *_of_places(won, first, second)))
 
 
 def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
@@ -104,7 +111,8 @@ def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
     won = np.concatenate(list(verdicts.values()))
     row = np.tile(np.arange(len(first)), len(verdicts))
     shown = np.repeat(np.where(swapped, -1.0, 1.0), len(first))
-    known = np.flatnonzero(np.isfinite(won))
+    times = np.concatenate([_weights(rows, name) for name in verdicts])
+    known = np.repeat(np.arange(len(won)), np.where(np.isfinite(won), times, 0))
     at = row[known]
     judges = [name for name in columns if _JUDGE.fullmatch(bare_name(name))][:1]
     sizes = _lengths(rows, columns)
@@ -123,6 +131,7 @@ def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
         judge=_texts(rows, judges[0])[at] if judges else None,
         longer=longer if longer is not None and np.isfinite(longer).all() else None,
         taken=taken,
+        strong=bool(times.max(initial=1) > 1),
     )
 
 
@@ -156,7 +165,7 @@ def _wins_of_first(rows: Any, name: str, words: Sequence[Sequence[str]]) -> Arra
     """
     column = rows.column(name)
     cells = [cell.lower().strip("[] ") for cell in _texts(rows, name)]
-    says = dict.fromkeys(_TIES, 0.5) | _ARROWS
+    says = dict.fromkeys(_TIES, 0.5) | {**_ARROWS}
     says |= dict.fromkeys(words[1], 0.0) | dict.fromkeys(words[0], 1.0)
     names = {*cells}
     if names & says.keys() - {*_TIES} and names <= says.keys() | _NOTHING:
@@ -168,6 +177,12 @@ def _wins_of_first(rows: Any, name: str, words: Sequence[Sequence[str]]) -> Arra
         if len(known) and ((known == 0) | ((known >= 1) & (known <= 2))).all() and known.max() > 1:
             return np.where(numbers == 0, 0.5, 2 - numbers)
     return None
+
+
+def _weights(rows: Any, name: str) -> Array:
+    """How many battles each verdict of a column counts for."""
+    cells = [cell.lower().strip("[] ") for cell in _texts(rows, name)]
+    return np.array([_WEIGHTS.get(cell, 1) for cell in cells])
 
 
 def _of_places(won: Array, first: Array, second: Array) -> tuple[str, ...]:

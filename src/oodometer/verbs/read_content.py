@@ -28,6 +28,7 @@ from ..results.reading import Agreed, ColumnRead, Question, TaskRead
 from ..store import write_predictions
 from ..store.cells import plain
 from ..store.columns import bare_name
+from ..store.nested import PERCENT
 
 # Names of columns, as words of small letters.
 _CLUSTER = re.compile(
@@ -125,7 +126,9 @@ def _kind_of_values(
 
 
 def _numbers(values: Collection[Any], text: bool) -> Array | None:
-    """Values as numbers, None where they are none; Arrow's cast would load pandas."""
+    """Values as numbers, percents as shares of 1, None where they are none; Arrow's cast would load pandas."""
+    if all(isinstance(value, str) and PERCENT.fullmatch(value) for value in values):
+        return np.array([float(value.strip(" %").replace(",", ".")) / 100 for value in values])
     if not text and isinstance(next(iter(values)), str):
         return None
     try:

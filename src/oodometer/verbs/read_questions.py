@@ -12,6 +12,7 @@ from typing import Any, final
 
 from ..results.reading import Question
 from ..store.columns import as_options
+from .costs import is_cost
 from .guessing import opened_raw
 from .read_content import Content, files_in, plain_name
 
@@ -155,16 +156,21 @@ class _Asking:
         content = self.content
         if content.truth or content.about.human:
             return
-        for name, cells in content.columns.items():
-            if name not in content.taken and cells.verdicts == "correct" and cells.distinct > 1:
+        judges = content.about.judges
+        free = {n: c for n, c in content.columns.items() if n in judges or n not in content.taken}
+        for name, cells in free.items():
+            if cells.verdicts == "correct" and cells.distinct > 1:
                 words = (self.file, *self.options, "--map", f"{name}=correct")
                 yield _question(f"If {name} says what is right", "evaluate", *words)
+        graded = [name for name in judges if "number" in content.columns[name].kind]
         numbers = [
-            name
-            for name, cells in content.columns.items()
-            if name not in content.taken and "number" in cells.kind
+            name  # whole numbers that all differ count the rows
+            for name, cells in free.items()
+            if "number" in cells.kind
+            and not is_cost(name)
+            and not (cells.kind == "whole number" and cells.most < 2)
         ]
-        for name in numbers[:2]:
+        for name in (graded or ([] if judges else numbers))[:2]:
             words = (self.file, *self.options, "--map", f"{name}=score")
             yield _question(f"If {name} is the score", "evaluate", *words)
 

@@ -43,7 +43,7 @@ _RATING = re.compile(
 )
 _NO_RATING = re.compile(r"(.*_)?(id|ids|index|at|time|date|uuid)")
 _MODEL_SAID = ("prediction", "confidence", "probabilities", "logits")
-_FEW_ITEMS = 30  # below which intervals of alpha held in 90 to 99 % of draws (benchmarks/results/agreement.md)
+_FEW_ITEMS = 10  # the fewest whose intervals of alpha were tried (benchmarks/results/agreement.md)
 _MOST_GRADES = 11  # of raters in columns of their own
 _MOST_VALUES = 50  # of a rating; of more, and of no numbers, it is a text
 
@@ -222,7 +222,7 @@ def _warnings(found: _Table, tied: int, items: int) -> Strings:
         lines.append(f"{once:,} of {len(found.items):,} items have fewer than two ratings")
     if items < _FEW_ITEMS:
         text = f"only {items:,} items have two ratings or more"
-        lines.append(f"{text}: of so few, intervals hold somewhat less often than they say")
+        lines.append(f"{text}: of fewer than {_FEW_ITEMS} nothing says how often intervals hold")
     if tied:
         lines.append(f"{tied:,} votes are ties; they are unknown in the file of votes")
     others = [name for name, ours in found.taken.items() if ours == "another rating"]

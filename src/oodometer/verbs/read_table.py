@@ -23,14 +23,17 @@ from ..metrics.mean_score import FAILED_GRADE
 from ..notes import file_name
 from ..plain import Strings
 from ..predictions import Predictions
-from ..results.reading import WIN_RATE, Question
+from ..results.reading import METRIC_NAME, WIN_RATE, Question
 from ..store import as_source
 from ..store.columns import Layout, as_options, bare_name
 from ..store.documents import read_document
 from ..store.harness import log_kind
+from ..store.harness.shaped import battles_of_shape
 from ..store.record_table import as_table
+from ..store.shapes import SHAPES
 from .confidences import needs_reading, with_confidences
 from .guessing import Asked, guess, opened_raw
+from .metric_names import MetricNames, metric_names, refuse_metrics, where_option
 from .read_battles import BattleRows, Battles, battle_rows, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
@@ -125,6 +128,8 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
     battles = battles_of(table.rows, table.columns, keys[0] if keys else None)
     if battles is not None:
         return _content_of_battles(path, table, battles, keys)
+    if metrics := metric_names(table.source):
+        return _content_of_metrics(path, table, metrics)
     _take_choices(table)
     guessed = _take_guesses(table, mapping)
     verdicts = _find_verdicts(table)
@@ -256,6 +261,47 @@ def _take_usual_names(table: _Table) -> None:
         ours = _ELSEWHERE.get(bare_name(name))
         if ours and table.is_free(name) and ours not in table.fields:
             table.renamed[name] = ours
+
+
+def _content_of_metrics(path: str, table: _Table, metrics: MetricNames) -> Content:
+    """Rows that are each of one metric: each is asked for by itself; `InputError` for their totals."""
+    if metrics.totals:
+        refuse_metrics(metrics, path)
+    numbers = [
+        name
+        for name, cells in table.columns.items()
+        if "number" in cells.kind and (name == "score" or table.is_free(name)) and cells.most > 1
+    ]
+    score = next((name for name in numbers if name in ("score", "value")), next(iter(numbers), ""))
+    renamed = table.renamed | ({} if score in ("", "score") else {score: "score"})
+    options = as_options({theirs: ours for theirs, ours in renamed.items() if ours != "id"})
+    questions = [
+        Question(
+            f"How good is {metric}?",
+            " ".join(
+                filter(
+                    None,
+                    (
+                        f"oodometer evaluate {shlex.quote(path)}",
+                        options,
+                        f"--where {where_option(metrics, metric)}",
+                    ),
+                )
+            ),
+        )
+        for metric in (metrics.names if score else ())
+    ]
+    about = About(
+        data=os.path.basename(os.path.normpath(path)),
+        log=path,
+        format=f"a table, a row for each of {len(metrics.names)} metrics of an answer",
+        warnings=(
+            *table.notes,
+            f"{metrics.column} says which metric a row is of: each is one by itself",
+        ),
+    )
+    taken = {metrics.column: METRIC_NAME} | ({score: "score"} if score else {})
+    return Content(None, table.columns, taken, about, file=path, questions=questions)
 
 
 def _take_id(table: _Table) -> list[str]:
@@ -467,6 +513,12 @@ def battle_table(data: Any, mapping: Mapping[str, str]) -> BattleTable | None:
     no table. Verdicts on one prompt depend on each other: a column that is named as the id of a question, or as its
     text, and whose values repeat tells it, else the one of ids.
     """
+    kind = log_kind(data) if isinstance(data, str) else None
+    if kind in SHAPES and SHAPES[str(kind)].opponent:
+        rows = pa.Table.from_pylist(battles_of_shape(SHAPES[str(kind)], str(data)))
+        columns = {name: Cells(rows.column(name), False) for name in rows.column_names}
+        battles = battle_rows(rows, columns)
+        return None if battles is None else BattleTable(battles, "id", rows)
     if isinstance(data, str):
         unread = InputError("battles", got="no table", file=data, remedy="give a table of them")
         table = _open_table(data, mapping, unread)

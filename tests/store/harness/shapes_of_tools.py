@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from .formats import put
 
 RIGHT = [True, False, True, True, False, True, False, True]  # of eight questions
@@ -169,6 +172,45 @@ def mlflow(folder: Path) -> Path:
     scores = [5, 1, 4, 5, 2, 4, 3, None]
     data = [[f"Q{i}", "x", f"A{i}", 7, score, "because"] for i, score in enumerate(scores)]
     return put(folder / "eval_results_table.json", {"columns": columns, "data": data})
+
+
+def mlflow_table(folder: Path) -> Path:
+    """What `mlflow.genai.evaluate(...).result_df.to_csv` writes; the judge failed on the last row."""
+    head = "trace_id,request,response,execution_duration,correctness/value,correctness/rationale,correctness/error_code"
+    said = ["yes" if right else "no" for right in RIGHT]
+    rows = [f"tr-{i},Q{i},A{i},{100 + i},{word},because," for i, word in enumerate(said)]
+    path = folder / "result_df.csv"
+    path.write_text("\n".join([head, *rows, "tr-8,Q8,A8,108,,,TIMEOUT"]) + "\n")
+    return path
+
+
+def mlflow_traces(folder: Path) -> Path:
+    """Traces as `trace.to_dict()` has them, a line each, with a judge's feedback; one failed."""
+    rows = []
+    for i, right in enumerate([*RIGHT, False]):
+        failed = i == len(RIGHT)
+        judge = {"source_type": "LLM_JUDGE", "source_id": "openai:/gpt-4.1"}
+        about = {"assessment_id": f"a-{i}", "trace_id": f"tr-{i}", "valid": True}
+        assessments = [
+            {**about, "assessment_name": "expected_response", "expectation": {"value": "x"}},
+            {
+                **about,
+                "assessment_name": "correctness",
+                "source": judge,
+                "feedback": {"value": right},
+            },
+        ]
+        info = {
+            "trace_id": f"tr-{i}",
+            "request_preview": f'{{"question": "Q{i}"}}',
+            "response_preview": f"A{i}",
+            "state": "ERROR" if failed else "OK",
+            "execution_duration_ms": 100 + i,
+            "trace_metadata": {},
+            "assessments": [] if failed else assessments,
+        }
+        rows.append({"info": info, "data": {"spans": []}})
+    return lines(folder / "traces.jsonl", rows)
 
 
 def openai_evals(folder: Path) -> Path:
@@ -356,9 +398,11 @@ CASES = {
     "bigcode": Case(bigcode, "bigcode", 5 / 8, 8, "timed out (1)"),
     "human_eval": Case(human_eval, "human_eval", 5 / 8, 8),
     "mlflow": Case(mlflow, "mlflow", 24 / 7, 7, "1 of 8 answers have no grade"),
+    "mlflow, a table": Case(mlflow_table, "mlflow", 5 / 8, 8, "1 of 9 answers have no grade"),
+    "mlflow, traces": Case(mlflow_traces, "mlflow_traces", 5 / 8, 8, "have no grade: error (1)"),
     "openai_evals": Case(openai_evals, "openai_evals", 5 / 8, 8, "1 of 9 answers have no grade"),
     "mt_bench": Case(mt_bench_single, "mt_bench", 7, 7, "have no grade: -1 (1)"),
-    "arena_hard": Case(arena_hard, "arena_hard", 9 / 15, 15, "1 of 16 answers have no grade"),
+    "arena_hard": Case(arena_hard, "arena_hard", 13 / 23, 23, "1 of 16 answers have no grade"),
     "unitxt": Case(unitxt, "unitxt", 5 / 8, 8),
     "inspect_samples": Case(inspect_samples, "inspect_samples", 5 / 8, 8, "Timeout (1)"),
     "simpleqa": Case(simpleqa, None, 4 / 8, 8, "66.7 % of the 6"),
@@ -440,6 +484,52 @@ def argilla(folder: Path) -> Path:
     return put(folder / "records.json", rows)
 
 
+def argilla_flat(folder: Path) -> Path:
+    """`records.to_list(flatten=True)` as JSON: lists of values and of users beside each other; a draft is no rating."""
+    rows = []
+    for i in range(8):
+        known = {who: WORDS[said[i]] for who, said in SAID.items() if said[i] != "."}
+        draft = {"dan": "negative"} if i == 0 else {}
+        status = ["submitted"] * len(known) + ["draft"] * len(draft)
+        rows.append(
+            {
+                "id": f"r{i}",
+                "status": "completed",
+                "_server_id": f"s{i}",
+                "text": f"T{i}",
+                "sentiment.responses": [*known.values(), *draft.values()],
+                "sentiment.responses.users": [*known, *draft],
+                "sentiment.responses.status": status,
+                "sentiment.suggestion": "positive",
+                "sentiment.suggestion.score": 0.9,
+                "sentiment.suggestion.agent": "model",
+            }
+        )
+    return put(folder / "records_flat.json", rows)
+
+
+def argilla_hub(folder: Path) -> Path:
+    """A data set that Argilla 1 pushed to the hub, in Parquet: a list of responses in the column of the question."""
+    rows = [
+        {
+            "text": f"T{i}",
+            "sentiment": [
+                {"user_id": who, "value": WORDS[said[i]], "status": "submitted"}
+                for who, said in SAID.items()
+                if said[i] != "."
+            ],
+            "sentiment-suggestion": "positive",
+            "sentiment-suggestion-metadata": {"type": None, "score": None, "agent": "model"},
+            "external_id": f"r{i}",
+            "metadata": "{}",
+        }
+        for i in range(8)
+    ]
+    path = folder / "train.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
 def long_ratings(folder: Path) -> Path:
     """A row for each rating."""
     rows = [
@@ -463,6 +553,8 @@ def wide_ratings(folder: Path) -> Path:
 RATED = {
     "label_studio": label_studio,
     "argilla": argilla,
+    "argilla_flat": argilla_flat,
+    "argilla_hub": argilla_hub,
     "long": long_ratings,
     "wide": wide_ratings,
 }

@@ -115,6 +115,20 @@ def test_letters_give_candidate_scores() -> None:
     assert record.input[0] == "Which animal barks?\nA) cat\nB) dog\nC) cow"
 
 
+def test_times_and_tokens_stand_beside_the_score(tmp_path: Path) -> None:
+    """Tokens of all models that a sample asked; a log whose samples do not say has no such column."""
+    log = given(SUMS)
+    for i, sample in enumerate(log["samples"]):
+        sample["total_time"] = 1.5 + i
+        usage = {"input_tokens": 10, "output_tokens": 5 + i, "total_tokens": 15 + i}
+        sample["model_usage"] = {"a": usage, "grader": usage}
+    columns = read(put(tmp_path, log)).record.columns
+    rows = len(log["samples"])
+    assert sorted(columns["total_tokens"].tolist()) == [30 + 2 * i for i in range(rows)]
+    assert sorted(columns["total_time"].tolist()) == [1.5 + i for i in range(rows)]
+    assert "total_cost" not in columns
+
+
 def test_a_letter_that_is_not_among_the_top_leaves_the_scores_out(tmp_path: Path) -> None:
     log = given(ANIMALS)
     log["samples"][1]["output"]["choices"][0]["logprobs"]["content"][2]["top_logprobs"].pop(0)

@@ -21,7 +21,7 @@ from oodometer.store.shapes import SHAPES, Shape, shape_of_table
 
 from . import shapes_of_tools as tools
 from .formats import put
-from .shapes_of_tools import CASES
+from .shapes_of_tools import CASES, RATED
 
 
 def refused(path: Path) -> str:
@@ -32,7 +32,7 @@ def refused(path: Path) -> str:
 
 
 def test_each_shape_has_an_example_of_its_own() -> None:
-    made = {case.kind for case in CASES.values()} | {"label_studio", "argilla"}
+    made = {case.kind for case in CASES.values()} | {*RATED}
     assert {*SHAPES} <= made
 
 
@@ -92,9 +92,35 @@ def test_samples_of_one_problem_are_attempts_of_it(tmp_path: Path) -> None:
         assert len({*columns["id"]}) == 4
 
 
+def test_what_answers_took_comes_along(tmp_path: Path) -> None:
+    columns = read_logs(tools.promptfoo(tmp_path)).record.columns
+    assert columns["cost"].tolist() == [0.001] * 8
+    assert columns["latency_ms"].tolist() == [*range(10, 18)]
+    traces = read_logs(tools.mlflow_traces(tmp_path)).record.columns
+    assert traces["latency_ms"].tolist() == [*range(100, 108)]
+    text = (tmp_path / "traces.jsonl").read_text()
+    path = tmp_path / "twice.jsonl"
+    path.write_text(text + text)  # each request was made twice
+    found = oodometer.evaluate(path)
+    assert "have no grade" in " ".join(found.warnings)
+    assert found.metrics["accuracy"].value == pytest.approx(5 / 8)
+    assert any("8" in line and "ids repeat" in line for line in found.warnings)
+
+
 def test_the_first_game_of_arena_hard_has_the_baseline_in_the_first_place(tmp_path: Path) -> None:
     record = read_logs(tools.arena_hard(tmp_path)).record
-    assert record.score.tolist()[:6] == [0, 1, 1, 1, 0.5, 0.5]
+    assert record.score.tolist()[:10] == [
+        0,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        0.5,
+        0.5,
+    ]  # A>>B counts three times
 
 
 def test_events_of_openai_evals_are_held_against_their_report(tmp_path: Path) -> None:

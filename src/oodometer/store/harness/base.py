@@ -134,6 +134,19 @@ class Answers:
                 f"{self.task}: {metric.name} is read; the log also has {described(other_metrics)}{options}"
             )
 
+    def take_costs(self, costs: Sequence[Plain]) -> None:
+        """Add what each answer took, by name (None where the log does not say), as columns beside the fields."""
+        for name in dict.fromkeys(name for row in costs for name in row):
+            cells = [row.get(name) for row in costs]
+            values = [
+                float(cell)
+                if isinstance(cell, (int, float)) and not isinstance(cell, bool)
+                else math.nan
+                for cell in cells
+            ]
+            if not all(map(math.isnan, values)):
+                self.more.setdefault(name, values)
+
     def check(
         self, source: str, mean: float, reported: Any, rows: int, questions: Any, named: bool
     ) -> None:

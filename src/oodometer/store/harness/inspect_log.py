@@ -17,6 +17,13 @@ from ...plain import Json, Plain
 from ..files import check_unpacked, opened, translated
 from .base import Answers, JsonStream, LogOptions, Metric, mapping
 
+_TIMES = ("total_time", "working_time")  # seconds of a sample
+_USED = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "total_cost",
+)  # of each model that it asked
 _ATTACHED = "attachment://"
 _ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
 _LOCAL = 30  # bytes of a member's own header, before its name and its extra field
@@ -58,6 +65,7 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     # which scorer is meant is less clear than which metric
     out.warnings, out.notes = out.warnings + out.notes, []
     _take_answers(out, scored, options, repeated=repeated)
+    out.take_costs([sample.costs for sample in scored])
     _take_probabilities(out, scored)
     _hold(out, header, metric, scored, len(logged), named)
     _warn(out, scored, results)
@@ -245,6 +253,7 @@ class _Sample:
         self.scores = {} if sample.get("invalidation") else _values(entries)
         self.scorer = scorer or next(iter(entries), None)
         self.why = _why(sample)
+        self.costs = _costs(sample)
         attached = mapping(sample.get("attachments"))
         choice = _first_choice(sample["output"])
         self.output = _content(mapping(choice.get("message")).get("content"), attached)
@@ -266,6 +275,17 @@ class _Sample:
     def name(self, repeated: bool) -> str:
         """The id, with the epoch where there are several."""
         return f"{self.id}_epoch_{self.epoch}" if repeated else self.id
+
+
+def _costs(sample: Plain) -> Json:
+    """What a sample took: its seconds, and the tokens of all models that it asked, graders among them."""
+    costs: Json = {name: sample[name] for name in _TIMES if sample.get(name) is not None}
+    usages = sample.get("model_usage")
+    for usage in usages.values() if isinstance(usages, Mapping) else ():
+        for name in _USED:
+            if isinstance(amount := mapping(usage).get(name), (int, float)):
+                costs[name] = costs.get(name, 0) + amount
+    return costs
 
 
 def _lone_score(sample: Plain) -> Plain:

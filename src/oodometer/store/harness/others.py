@@ -98,6 +98,7 @@ class Row(NamedTuple):
     why: str = "no score"
     options: Sequence[float] = ()
     gold: int | None = None
+    costs: Mapping[str, Any] = {}
 
 
 def graded(
@@ -126,6 +127,7 @@ def graded(
         out.columns["epoch"] = [row.epoch for row in scored]
     for name in scored[0].more:
         out.columns[name] = [row.more.get(name) for row in scored]
+    out.take_costs([row.costs for row in scored])
     _take_options(out, scored)
     return out
 

@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +23,7 @@ from ..shapes import Shape
 from .base import Answers, LogOptions, is_json_lines, json_rows, mapping, read_json
 from .others import Row, check_total, graded
 
-_STEPS = re.compile(r"\{\w+:\w+\}|\[\]|[^.\[\]{}]+")
+_STEPS = re.compile(r"\{[^}]+\}|\[\]|[^.\[\]{}]+")
 _LONGEST_ID = 64
 _NO_GRADE = "no grade"
 _NOT_AT_RANDOM = "not at random where hard answers fail more often"
@@ -76,10 +78,8 @@ def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
         for number, entry in enumerate(value if isinstance(value, list) else (), 1):
             yield from _walk(_Place(entry, place.key, number, around), rest, entry)
     elif step.startswith("{"):
-        names, rows = (mapping(value).get(part) for part in step[1:-1].split(":"))
-        for number, cells in enumerate(rows or (), 1):
-            entry = dict(zip(map(str, names or ()), cells, strict=True))
-            yield from _walk(_Place(entry, place.key, number, around), rest, entry)
+        for key, number, entry in _of_table(value, step, place.key):
+            yield from _walk(_Place(entry, key, number, around), rest, entry)
     elif "*" in step:
         for key in fnmatch.filter(mapping(value), step):
             entry = value[key]
@@ -88,6 +88,24 @@ def _walk(place: _Place, steps: Sequence[str], here: Any) -> Iterator[_Place]:
         entry = _entry(value, step)
         if entry is not None:
             yield from _walk(place._replace(value=entry), rest, here)
+
+
+def _of_table(value: Any, step: str, key: str) -> Iterator[tuple[str, int, Json]]:
+    """The rows of a table that is written as names and rows, ``{c:d}``, or as lists side by side, ``{v=.x,u=.y}``: what
+    their names begin with, else the key; their number, and themselves.
+    """
+    if "=" not in step:
+        names, rows = (mapping(value).get(part) for part in step[1:-1].split(":"))
+        for number, cells in enumerate(rows or (), 1):
+            yield key, number, dict(zip(map(str, names or ()), cells, strict=True))
+        return
+    ends = dict(part.split("=") for part in step[1:-1].split(","))
+    first = next(iter(ends.values()))
+    for name in (name for name in mapping(value) if name.endswith(first)):
+        start = name.removesuffix(first)
+        lists = [mapping(value).get(start + end) or () for end in ends.values()]
+        for number, cells in enumerate(zip_longest(*lists), 1):
+            yield start, number, dict(zip(ends, cells, strict=True))
 
 
 def _entry(value: Any, step: str) -> Any:
@@ -197,7 +215,8 @@ def read_shape(shape: Shape, files: Sequence[str], options: LogOptions) -> list[
                     continue
                 number += 1
                 task = str(cells.one(shape.task) or _named(shape, file, "task") or "")
-                tasks.setdefault(task, []).append(_row(shape, cells, number, file))
+                row = _row(shape, cells, number, file)
+                tasks.setdefault(task, []).extend([row] * _battles(shape, cells))
     file = files[0] if len(files) == 1 else os.path.commonpath(files)
     if not tasks:
         raise InputError(
@@ -212,6 +231,35 @@ def read_shape(shape: Shape, files: Sequence[str], options: LogOptions) -> list[
         _answers(shape, file, task, rows, options, None if several else total, several)
         for task, rows in tasks.items()
     ]
+
+
+def _battles(shape: Shape, cells: _Cells) -> int:
+    """How many battles the verdict of a row counts for: 1 of what is none."""
+    if not shape.weights:
+        return 1
+    return shape.weights.get(str(cells.one(next(iter(shape.metrics.values())))).strip().lower(), 1)
+
+
+def battles_of_shape(shape: Shape, file: str) -> list[Json]:
+    """The battles in a file, a row each: the question, the two models in the order in which they were shown, and the
+    verdict as it is written. A model that the file does not name is ``baseline``.
+    """
+    verdict = next(iter(shape.metrics.values()))
+    out: list[Json] = []
+    for _, root in _objects_of(file):
+        for place in _rows(root, shape.rows):
+            cells = _Cells(place, {})
+            sides = [str(cells.one(shape.model)), str(cells.one(shape.opponent) or "baseline")]
+            first, second = sides[::-1] if str(place.number) == shape.turned else sides
+            out.append(
+                {
+                    "id": _name_of(cells.one(shape.id), len(out)),
+                    "model_a": first,
+                    "model_b": second,
+                    "winner": str(cells.one(verdict) or ""),
+                }
+            )
+    return out
 
 
 def _heads(root: Any, shape: Shape) -> Json:
@@ -243,6 +291,7 @@ def _row(shape: Shape, cells: _Cells, number: int, file: str) -> tuple[Row, str]
         epoch=int(epoch) if str(epoch).isdecimal() else 0,
         more={"model": str(model or "").replace("/", "_"), "variant": cells.one(shape.variant)},
         why=f"{_NO_GRADE}: {reason}" if why else _NO_GRADE,
+        costs={name: cells.one(path) for name, path in shape.costs.items()},
     )
     wrong = cells.says(shape.apart)
     said = (values[wrong] for values in shape.apart.values() if wrong in values)
@@ -254,10 +303,11 @@ def _scores(shape: Shape, cells: _Cells, number: int, file: str) -> Json:
     scores: Json = {}
     for name, path in shape.metrics.items():
         if name == "*":
-            prefix, _, suffix = path.rpartition(".")[2].partition("*")
-            for key, value in cells.all(_options_of(path)[0]):
-                bare = key.removeprefix(prefix).removesuffix(suffix)
-                scores.setdefault(bare, _number(value, shape, cells))
+            for option, part in zip(_options_of(path), path.split("|"), strict=True):
+                prefix, _, suffix = part.rpartition(".")[2].partition("*")
+                for key, value in cells.all(option):
+                    bare = key.removeprefix(prefix).removesuffix(suffix)
+                    scores.setdefault(bare, _number(value, shape, cells))
             continue
         values = [cells.one(part) for part in path.split("&")]
         numbers = [_number(value, shape, cells) for value in values]
@@ -274,8 +324,11 @@ def _scores(shape: Shape, cells: _Cells, number: int, file: str) -> Json:
         scores[name] = None if None in numbers else min(filter(_is_known, numbers), default=None)
     if shape.listed:
         path, name_path, value_path = shape.listed
-        for entry in cells.one(path) or ():
-            scores[str(mapping(entry).get(name_path))] = mapping(entry).get(value_path)
+        entries = cells.one(path)
+        for entry in entries if isinstance(entries, list) else ():
+            inner = _Cells(_Place(entry, "", 1, cells.row.around), cells.heads)
+            value = inner.one(value_path)
+            scores[str(inner.one(name_path))] = _number(value, shape, inner)
     return {name: score for name, score in scores.items() if score is not None}
 
 
@@ -327,7 +380,7 @@ def _answers(
         rows = [row._replace(more={}) for row in rows]
     out = Answers(file, task or Path(file).stem, model)
     graded(out, _with_epochs(rows), options)
-    lines = _said_of(out.skipped, apart, len(rows), shape.tool)
+    lines = _said_of(out.skipped, apart, len({*map(attrgetter("row"), rows)}), shape.tool)
     out.warnings += [f"{out.task}: {line}" if several else line for line in lines]
     if isinstance(total, (int, float)) and total == total:
         check_total(out, total, options)
