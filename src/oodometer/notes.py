@@ -7,6 +7,8 @@ from typing import Self
 
 TRUST = "trust"
 """Kind: why a number is trusted or not."""
+BESIDE = "beside"
+"""Kind: a second number of the same quantity, which a page draws beside the first one."""
 TARGET_LABELS = "target labels"
 """Kind: what labels that stand in the target itself were used for."""
 

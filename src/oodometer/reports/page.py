@@ -12,7 +12,7 @@ import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -44,7 +44,7 @@ from .numbers import (
     short,
 )
 from .pdf import pdf_of
-from .sections import commands_with, first_screen, next_step, section_of, view_of
+from .sections import claim_size, commands_with, first_screen, next_step, section_of, view_of
 
 
 @cache
@@ -298,7 +298,8 @@ def _environment() -> Any:
     environment.filters.update(FILTERS)
     environment.globals.update(
         WORDS,
-        first_screen=first_screen,
+        first_screen=partial(first_screen, drawn=True),
+        claim_size=claim_size,
         words_page=WORDS_PAGE,
         style=_asset("style.css"),
         script=_asset("charts.js"),

@@ -299,7 +299,9 @@ def ranking_view(result: Plain) -> View:
     return View(
         title,
         number,
-        note=_origin(result, top),
+        note=_origin(result),
+        caveat="" if result.get("open") else f"{percent(top['p_best'], 0)} sure",
+        chances=() if result.get("open") else _chances(rows),
         sentences=(
             _nothing_tells(result),
             _order(result),
@@ -437,14 +439,19 @@ def _suggested_grid(result: Plain) -> Grid:
     return Grid("Rows to label next", ["id", "text"], cells, noun="row", notes=notes)
 
 
-def _origin(result: Plain, top: Plain) -> str:
-    """How sure the likeliest model is the best, and from which rows."""
+def _origin(result: Plain) -> str:
+    """From which rows the answer comes."""
     labelled, pool = _count(result, "labelled"), counted(_count(result, "pool"), "row")
-    sure = "" if result.get("open") else f"{percent(top['p_best'], 0)} sure, "
     if not labelled:
-        return f"{sure}from {pool} without labels; no label was seen"
+        return f"from {pool} without labels; no label was seen"
     beside = f" and {pool} without labels" if result.get("pool") else " alone"
-    return f"{sure}from {counted(labelled, 'labelled row')}{beside}"
+    return f"from {counted(labelled, 'labelled row')}{beside}"
+
+
+def _chances(rows: Sequence[Plain]) -> tuple[tuple[str, float], ...]:
+    """The chance of each model to be the best, the likeliest first."""
+    pairs = ((str(row["model"]), float(row["p_best"] or 0.0)) for row in rows)
+    return tuple(sorted(pairs, key=lambda pair: -pair[1]))
 
 
 def _order(result: Plain) -> str:

@@ -134,6 +134,24 @@ class Grid:
         )
 
 
+class Beside(NamedTuple):
+    """A second number of the same quantity, a share: what it is, its interval, and a note on what that is worth."""
+
+    title: str
+    interval: Interval
+    note: str = ""
+
+    @property
+    def made(self) -> str:
+        """Level and kind of the interval, and the note."""
+        return ", ".join(filter(None, [made_as(self.interval), self.note]))
+
+
+def made_as(interval: Interval) -> str:
+    """Level and kind of an interval in words."""
+    return f"{percent(interval.level, None)} {interval.kind} interval"
+
+
 @dataclass(frozen=True)
 class View:
     """What a result says.
@@ -145,7 +163,9 @@ class View:
     alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples and draws,
     where there are any. assumes : what the number rests on. against : what contradicts it. fell : the verdict on a fall
     of the accuracy, as in `Fall`. cells : further cells of the row ``headline`` with which tables begin, by their
-    columns.
+    columns. basis : what the number was counted on, said behind it, such as "of 10 labels". caveat : what limits the
+    claim where no interval does, such as "48 % sure"; a page writes it as large as the number. beside : other numbers
+    of the same quantity, drawn like the first. chances : of a claim that is one of several, the chance of each.
     """
 
     title: str
@@ -169,6 +189,10 @@ class View:
     against: Strings = ()
     fell: str | None = None
     cells: Plain = field(default_factory=dict)
+    basis: str = ""
+    caveat: str = ""
+    beside: tuple[Beside, ...] = ()
+    chances: tuple[tuple[str, float], ...] = ()
 
     @property
     def ends(self) -> tuple[str, str] | None:
@@ -179,11 +203,12 @@ class View:
     @property
     def made(self) -> str:
         """Level and kind of the interval."""
-        return (
-            ""
-            if self.interval is None
-            else f"{percent(self.interval.level, None)} {self.interval.kind} interval"
-        )
+        return "" if self.interval is None else made_as(self.interval)
+
+    @property
+    def remark(self) -> str:
+        """What stands behind the number in a line of text: the interval's level and kind, the caveat, the note."""
+        return ", ".join(filter(None, [self.made, self.caveat, self.note]))
 
     def grid(self, start: str) -> Grid | None:
         """The first table that has rows or notes, and whose title begins so."""
