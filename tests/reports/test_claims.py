@@ -68,15 +68,6 @@ def test_no_claim_is_larger_than_what_limits_it(
             assert drawn >= limits or name in ("diagnose", "backtest")
 
 
-def page_of(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> Path:
-    """The page of a command, made once."""
-    monkeypatch.chdir(folder)
-    page = folder / f"{name}.html"
-    if not page.exists():
-        assert main([*COMMANDS[name], "-q", "--report", page.name]) == 0
-    return page
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_bars_anybody_from_the_page(
     browser: Any, axe: str, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -27,7 +27,7 @@ from ..results.plan import plan_view
 from ..results.prediction import prediction_view
 from ..results.preferences import preferences_view
 from ..results.ranking import ranking_view
-from ..results.values import counted
+from ..results.values import counted, listed
 from ..results.view import View, interval_of
 from ..verbs.options import AuditOptions, FitOptions, PlanOptions
 from .charts import by_category, curves, models, over_time
@@ -215,6 +215,11 @@ def after_compare(result: Result) -> Step:
 def after_rank(result: Result) -> Step:
     """Which model to take, or how many rows to label until the first two are told apart."""
     settling, best = result.get("settling") or {}, str(result.get("likeliest"))
+    if "battles" in result:
+        together = result["groups"][0]
+        if len(together) == 1:
+            return {"text": NEXT["ahead"].format(model=together[0])}
+        return {"text": NEXT["battles"].format(models=listed([*map(str, together[:3])]))}
     if inside(result, "stop", "safe"):
         return {"text": NEXT["decided"].format(model=best)}
     if settling.get("labels") == 0:

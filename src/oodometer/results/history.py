@@ -231,7 +231,7 @@ def job_view(result: Plain) -> View:
         sentences=(
             fell,
             _against_reference(value, run.get("reference_accuracy")),
-            "" if standing else "No alarm stands",
+            "" if standing or last.get("fell") in ("alarm", "fell") else "No alarm stands",
             _so_far(chunks, last),
             f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
         ),

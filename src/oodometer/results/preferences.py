@@ -9,7 +9,7 @@ from functools import partial
 
 from ..plain import Json, Plain, Strings
 from .values import Interval, Record, counted, listed, percent
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, p_text, shows
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, chances, ends, p_text, shows
 
 ELO = 400 / math.log(10)
 """Points of Elo's scale to a unit of log-odds; strengths of an average of 0 stand around 1,000."""
@@ -128,7 +128,9 @@ def preferences_view(result: Plain) -> View:
     return View(
         title,
         str(top["model"]),
-        note=f"P(best) {percent(top['p_best'], 0)}",
+        note=f"from {counted(result['battles'], 'verdict')} on two models",
+        caveat=f"{percent(top['p_best'], 0)} sure",
+        chances=chances(rows),
         sentences=(
             f"{counted(result['battles'], 'verdict')} on two models{ties}{within}",
             _apart(result["groups"]),

@@ -10,7 +10,20 @@ from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from .values import Interval, Record, Skipped, counted, percent, plain, points, shortened
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Shown,
+    Table,
+    View,
+    cell,
+    cells_of,
+    chances,
+    ends,
+    shows,
+    with_ends,
+)
 
 FACTORS_MAY_MISLEAD = (
     "a factor can order models the wrong way round: across architectures the paper's factors are "
@@ -301,7 +314,7 @@ def ranking_view(result: Plain) -> View:
         number,
         note=_origin(result),
         caveat="" if result.get("open") else f"{percent(top['p_best'], 0)} sure",
-        chances=() if result.get("open") else _chances(rows),
+        chances=() if result.get("open") else chances(rows),
         sentences=(
             _nothing_tells(result),
             _order(result),
@@ -446,12 +459,6 @@ def _origin(result: Plain) -> str:
         return f"from {pool} without labels; no label was seen"
     beside = f" and {pool} without labels" if result.get("pool") else " alone"
     return f"from {counted(labelled, 'labelled row')}{beside}"
-
-
-def _chances(rows: Sequence[Plain]) -> tuple[tuple[str, float], ...]:
-    """The chance of each model to be the best, the likeliest first."""
-    pairs = ((str(row["model"]), float(row["p_best"] or 0.0)) for row in rows)
-    return tuple(sorted(pairs, key=lambda pair: -pair[1]))
 
 
 def _order(result: Plain) -> str:

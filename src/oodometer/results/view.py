@@ -281,6 +281,12 @@ def with_ends(item: Any, digits: int = 1) -> str:
     return f"{value} ({lower} to {upper})" if value else "-"
 
 
+def chances(rows: Sequence[Plain]) -> tuple[tuple[str, float], ...]:
+    """The chance of each ranked model to be the best, the likeliest first."""
+    pairs = ((str(row["model"]), float(row["p_best"] or 0.0)) for row in rows)
+    return tuple(sorted(pairs, key=lambda pair: -pair[1]))
+
+
 def p_text(value: float | None) -> str:
     """A p-value in a table."""
     return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -633,5 +633,6 @@ def best_chances(result: Result) -> Figure | None:
     labelled = bool(result.get("labelled"))
     if result.get("open"):
         title = "The labels favour no model" if labelled else "Nothing favours a model"
-    read = caption("best-chances", "read" if labelled else "unlabelled")
+    basis = "battles" if "battles" in result else "read" if labelled else "unlabelled"
+    read = caption("best-chances", basis)
     return plot.figure("best-chances", title, read, height=ROW_HEIGHT * len(rows))
