@@ -193,9 +193,15 @@ def render(result: Plain, record: Found | None = None) -> str:
         if isinstance(argv, list | tuple)
         else str(argv or "")
     )
-    step = next_step(command, result)
+    step = words.pop("step", None) or next_step(command, result)
     return _filled(
-        command, figures, result=result, view=view, step=step, command_line=line, **words
+        command.replace(" ", "_"),
+        figures,
+        result=result,
+        view=view,
+        step=step,
+        command_line=line,
+        **words,
     )
 
 

@@ -121,14 +121,13 @@ def preferences_view(result: Plain) -> View:
     """What battles say, from the mapping that JSON holds: the strongest model, how sure, and who is behind whom."""
     rows = result["ranking"]
     top = max(rows, key=lambda row: row["p_best"])
-    clusters = [f"{count:,} of {name}" for name, count in result["clusters"].items()]
-    within = f"; intervals are those of clusters: {listed(clusters)}" if clusters else ""
+    clusters = [f"{name} ({count:,})" for name, count in result["clusters"].items()]
+    within = f"; intervals by cluster: {listed(clusters)}" if clusters else ""
     ties = f", {percent(result['ties'])} of them ties (half a win each)" if result["ties"] else ""
     title = f"Most likely the strongest of {counted(len(rows), 'model')}"
     return View(
         title,
         str(top["model"]),
-        note=f"from {counted(result['battles'], 'verdict')} on two models",
         caveat=f"{percent(top['p_best'], 0)} sure",
         chances=chances(rows),
         sentences=(
