@@ -29,6 +29,7 @@ from oodometer.results.evaluation import votes_grids
 from oodometer.results.view import View
 
 from .results.benchmark import SHIFTED, benchmark_view
+from .results.ranker_benchmark import ranker_benchmark_view
 from .results.shifting import shifting_view
 from .results.stressing import fall_of, stress_view
 from .verbs.discriminate.collecting import collected_view
@@ -47,8 +48,27 @@ def stress(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
 
 
 def benchmark(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
-    """The chart of all methods."""
+    """The chart of all methods or rankers."""
+    if "rankers" in result:
+        return [rankers_leaderboard(result)], {}
     return [leaderboard(result)], {}
+
+
+def rankers_leaderboard(result: Result) -> Figure:
+    """Share of the pairs right of every ranker on all shifts with its interval, most first."""
+    rows = [row for row in result["rows"] if row["kind"] == SHIFTED] or result["rows"]
+    drawn = [
+        entry(row["method"], row["pairs_right"], color=ACCENT if row["own"] else QUIET)
+        for row in rows
+    ]
+    return categories(
+        "leaderboard",
+        f"{rows[0]['method']} has most pairs right on all shifts",
+        caption("leaderboard", "rankers"),
+        drawn,
+        axis_title="pairs of models in their true order",
+        lines=[("chance", 0.5, REFERENCE)],
+    )
 
 
 def leaderboard(result: Result) -> Figure | None:
@@ -115,8 +135,8 @@ def judged(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
                 "truth": (truth.get("gold") or truth.get("true") or {}).get("value"),
             }
         )
-    known = all(item["truth"] for item in files)
-    step = {"text": NEXT["judged_known" if known else "judged"]}
+    has_truth = all(item["truth"] for item in files)
+    step = {"text": NEXT["judged_known" if has_truth else "judged"]}
     return figures, {"sheets": sheets, "left": len(files) - len(sheets), "step": step}
 
 
@@ -339,7 +359,9 @@ SECTIONS: dict[str, Callable[[Result], tuple[list[Figure | None], dict[str, Any]
 """Charts and names for the template, by command."""
 
 VIEWS: dict[str, Callable[[Result], View]] = {
-    "benchmark": benchmark_view,
+    "benchmark": lambda result: (ranker_benchmark_view if "rankers" in result else benchmark_view)(
+        result
+    ),
     "discriminate collect": collected_view,
     "discriminate predict": judged_view,
     "discriminate train": trained_view,

@@ -1,4 +1,4 @@
-"""The command `benchmark`: an estimator of one's own beside all shipped ones, on natural shifts."""
+"""The command `benchmark`: an estimator or a ranker of one's own beside all shipped ones, on natural shifts."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ from typing import Any
 
 from oodometer.cli import output
 from oodometer.cli.commands import Written, command
+from oodometer.options import option
 
 from ..verbs.options import BenchmarkOptions
 
 
-@command(BenchmarkOptions, written=("json", "report", "out"))
-def benchmark(options: dict[str, Any], to: Written) -> None:
-    """Set your own estimator beside all others on natural shifts."""
-    from ..benchmarks import natural
+class _Benchmark(BenchmarkOptions):
+    """The options of `benchmark`; in Python rankers have a function of their own."""
 
+    rankers: bool = option(
+        default=False,
+        help="They rank models: functions of targets, labels and references that give each model a score.",
+    )
+
+
+@command(_Benchmark, written=("json", "report", "out"))
+def benchmark(options: dict[str, Any], to: Written) -> None:
+    """Set your own estimator or ranker beside all others on natural shifts."""
+    from ..benchmarks import natural, natural_rankers
+
+    ask = natural_rankers if options.pop("rankers", False) else natural
     with output.results(), output.progress_bar("asking", lines=True) as progress:
-        result = natural(**options, argv=output.command_line(), progress=progress)
+        result = ask(**options, argv=output.command_line(), progress=progress)
         delivered = to.deliver(result.to_dict(), result)
     if delivered:
         output.show(result)
