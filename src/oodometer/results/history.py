@@ -199,7 +199,7 @@ def history_view(result: Plain) -> View:
 
 
 _MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest
-_FELL = {"alarm": "likely, with an alarm", "fell": "yes", "holds": "no", "cannot say": "cannot say"}
+_FELL = {"alarm": "likely, with an alarm", "fell": "yes", "holds": "no", "cannot say": "undecided"}
 
 
 @shows(Job)
