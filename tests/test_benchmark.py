@@ -272,7 +272,7 @@ def test_the_guides_ranker_runs_and_what_fails_is_said(
     monkeypatch.syspath_prepend(str(tmp_path))
     half = "def half(targets, labels, references):\n    if len(labels) > 1000: raise ValueError('long')\n"
     Path("my_rankers.py").write_text(f"{LEAN}\n\n{half}    return dict.fromkeys(targets, 1)\n")
-    assert main(["benchmark", "my_rankers:lean", "--rankers", "--json", "found.json"]) == 0
+    assert main(["benchmark", "my_rankers:lean", "--json", "found.json"]) == 0
     assert "72.0 %" in capsys.readouterr().out  # as the guide shows it
     assert "lean puts in their true order: 72.0 %" in GUIDE.read_text(encoding="utf-8")
     found = benchmarks.natural_rankers("my_rankers:half")

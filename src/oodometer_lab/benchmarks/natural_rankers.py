@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,6 +216,30 @@ def ask_rank(task: NaturalRanking) -> Scores:
 
 def _given(task: NaturalRanking) -> tuple[Mapping[str, Predictions], Array, Any]:
     return task.targets, task.labels, task.references
+
+
+_ARGUMENTS = ("targets", "labels", "references")
+
+
+def are_rankers(given: Any) -> bool:
+    """Whether functions that are named as ``module:function`` have the arguments of a ranker, by their names.
+
+    >>> are_rankers("oodometer_lab.benchmarks.natural_rankers:counting"), are_rankers("atc")
+    (True, False)
+    """
+
+    def arguments(one: Any) -> tuple[str, ...]:
+        named = isinstance(one, str) and ":" in one and not one.startswith("threshold:")
+        thing = imported(one) if named else one
+        if isinstance(thing, str | type) or not callable(thing):
+            return ()
+        try:
+            return tuple(inspect.signature(thing).parameters)
+        except ValueError:  # of a function that is not written in Python
+            return ()
+
+    several = _several(given)
+    return all(arguments(one) == _ARGUMENTS for one in several)
 
 
 def _several(given: Any) -> list[Any]:

@@ -6,26 +6,17 @@ from typing import Any
 
 from oodometer.cli import output
 from oodometer.cli.commands import Written, command
-from oodometer.options import option
 
 from ..verbs.options import BenchmarkOptions
 
 
-class _Benchmark(BenchmarkOptions):
-    """The options of `benchmark`; in Python rankers have a function of their own."""
-
-    rankers: bool = option(
-        default=False,
-        help="They rank models: functions of targets, labels and references that give each model a score.",
-    )
-
-
-@command(_Benchmark, written=("json", "report", "out"))
+@command(BenchmarkOptions, written=("json", "report", "out"))
 def benchmark(options: dict[str, Any], to: Written) -> None:
     """Set your own estimator or ranker beside all others on natural shifts."""
     from ..benchmarks import natural, natural_rankers
+    from ..benchmarks.natural_rankers import are_rankers
 
-    ask = natural_rankers if options.pop("rankers", False) else natural
+    ask = natural_rankers if are_rankers(options["estimators"]) else natural
     with output.results(), output.progress_bar("asking", lines=True) as progress:
         result = ask(**options, argv=output.command_line(), progress=progress)
         delivered = to.deliver(result.to_dict(), result)

@@ -76,7 +76,7 @@ def regret(truths: Mapping[str, float], scores: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True, repr=False)
 class RankerBenchmark(Shown, Record):
-    """What `oodometer benchmark --rankers` found.
+    """What `oodometer benchmark` found of rankers.
 
     rankers : those that were asked about. level : of all intervals. labels : of each target. tasks : every target and
     drawing, with all scores. left_out : ranker -> reason -> in how many tasks it gave no answer for it. about : kind of
