@@ -56,6 +56,9 @@ class Side:
         str, ...
     ] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
     note: str = ""
+    cache: bool = (
+        False  # whether what runs before have kept is there: backtests, what draws, templates
+    )
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,8 @@ def nannyml(*options: str, rounds: int = 99) -> Side:
     return Side("benchmarks.peers.jobs", "cbpe", "nannyml", options, runs=1, rounds=rounds)
 
 
-def command(*words: str, env: str = "", note: str = "") -> Side:
-    return Side(command=words, env=env, note=note)
+def command(*words: str, env: str = "", note: str = "", cache: bool = False) -> Side:
+    return Side(command=words, env=env, note=note, cache=cache)
 
 
 NETCAL = Side("benchmarks.peers.jobs", "ece-netcal", "netcal")
@@ -105,6 +108,11 @@ TORCHMETRICS, TORCHMETRICS_2 = (
 UNCERTAINTY, UNCERTAINTY_2 = (
     Side("benchmarks.peers.jobs", "aurc", "torch-uncertainty", threads=n) for n in (1, 2)
 )
+AUDIT, ESTIMATE = (
+    ("-m", "oodometer", verb, "--sample", "car-loan") for verb in ("audit", "estimate")
+)
+PAGE = str(bench_dir() / "page.html")
+LOANS = str(ROOT / "src/oodometer/datasets/tables/car-loan/target.parquet")
 FIVE = ("source", "ac", "doc", "atc", "cbpe")
 
 
@@ -192,6 +200,24 @@ SPEED = (
 )  # fmt: skip
 
 
+WAITING = (
+    Case("page",
+         "what a person waits for, whole processes: ten labels of 50,000 car loans audited, with its page and without; "
+         "what runs before have kept (what draws, templates) is there", "",
+         {"audit with its page": command(*AUDIT, "--report", PAGE, cache=True),
+          "audit": command(*AUDIT, cache=True),
+          "estimate with its page": command(*ESTIMATE, "--report", PAGE, cache=True)},
+         (Limit("process_seconds", "audit with its page", "<=", 2.5),), rounds=7),
+    Case("fitted-50k",
+         "a fitted file asked about 50,000 car loans, every method that applies; beside it NannyML's CBPE, which "
+         "fits the 50,000 loans of the reference first, as it keeps no file that another process asks", "2k-10",
+         {"fit, once": command("-m", "oodometer", "fit", "--sample", "car-loan", "--out", "{folder}/loan.oodo"),
+          "fitted file asked": command("-m", "oodometer", "estimate", "{folder}/loan.oodo", LOANS),
+          "NannyML CBPE, one method": command("-m", "benchmarks.peers.loan", env="nannyml")},
+         (Limit("process_seconds", "fitted file asked", "<=", 0.7),), rounds=7),
+)  # fmt: skip
+
+
 def cbpe_sides() -> dict[str, Side]:
     return {"nannyml, 10 chunks (default)": nannyml(), "nannyml, 1 chunk": nannyml("chunks=1"),
         "nannyml, accuracy + f1 + auc": nannyml("metrics=accuracy,f1,roc_auc"),
@@ -210,6 +236,7 @@ PEERS = (Case("cbpe-100k-10", "CBPE, fit on 100,000 rows, estimate 100,000", "10
 
 SUITES = {
     "speed": ("Speed and memory beside the peers", SPEED),
+    "waiting": ("What a person waits for", WAITING),
     "peers": ("The peers alone", PEERS),
 }
 
@@ -233,7 +260,8 @@ def run_once(side: Side, folder: str, timeout: float) -> Result:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS") if side.threads else ()
     threads = dict.fromkeys(names, str(side.threads))
-    fresh = {"OODOMETER_CACHE": ""}  # no backtest of a round before
+    # no backtest of a round before, unless that is what is asked
+    fresh = {"OODOMETER_CACHE": str(bench_dir() / "cache") if side.cache else ""}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         child = subprocess.Popen([interpreter(side), *words], cwd=ROOT,

@@ -30,11 +30,14 @@ from oodometer.results.diagnosis import ColumnChange, Diagnosis
 from oodometer.results.estimation import Estimation
 from oodometer.results.evaluation import Evaluation, Evaluations, Slice
 from oodometer.results.history import History, Job, PastPart, Seen
+from oodometer.results.plan import Plan
 from oodometer.results.prediction import Prediction
 from oodometer.results.preferences import Preferences
 from oodometer.results.ranking import Evidence, FewShotRanking
 from oodometer.results.reading import Reading
 from oodometer.results.values import Record
+from oodometer_lab.results.benchmark import Benchmark, BenchmarkRow
+from oodometer_lab.results.ranker_benchmark import RankerBenchmark, RankerRow
 
 OUT = Path(__file__).parent / "schema" / "results.json"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -43,11 +46,13 @@ Json = dict[str, Any]
 COMMANDS: Mapping[str, tuple[type, ...]] = {
     "audit": (Audit, JudgeAudit),
     "backtest": (Backtest,),
+    "benchmark": (Benchmark, RankerBenchmark),
     "compare": (Comparison,),
     "diagnose": (Diagnosis,),
     "estimate": (Estimation,),
     "evaluate": (Evaluation, Evaluations),
     "history": (History,),
+    "plan": (Plan,),
     "predict": (Prediction,),
     "rank": (FewShotRanking, Preferences),
     "read": (Reading,),
@@ -116,6 +121,8 @@ _PREDICTION = Own(
     {"examples": list[Mapping[str, str]], "argv": _NAMED["argv"]}, optional=frozenset({"argv"})
 )
 OWN: Mapping[type, Own] = {
+    Benchmark: Own({"rows": list[BenchmarkRow], "differences": Mapping[str, Any]}),
+    RankerBenchmark: Own({"rows": list[RankerRow]}),
     Alarms: Own(
         {
             "raised": bool,

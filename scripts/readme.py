@@ -11,6 +11,7 @@ import json
 import re
 import tempfile
 from pathlib import Path
+from statistics import fmean
 
 from oodometer.results import percent
 from oodometer.verbs.demo import demo
@@ -60,6 +61,26 @@ def cells(page: str, first: str, table: int = 0) -> list[str]:
     ]
 
 
+MOVED = 0.03  # of accuracy, from which on a rise or a fall is called one
+
+
+def _by_direction() -> list[tuple[str, ...]]:
+    """Lines of the natural cases in which the accuracy rose, and in which it fell."""
+    cases = json.loads((RESULTS / "natural.json").read_text(encoding="utf-8"))["cases"]
+    lines = []
+    for word, sign in (("rises", 1), ("falls", -1)):
+        some = [one for one in cases if sign * (one["truth"] - one["reference"]) >= MOVED]
+        low, high = (100 * fmean(one["headline"][end] for one in some) for end in (1, 2))
+        held = fmean(one["headline"][1] <= one["truth"] <= one["headline"][2] for one in some)
+        error = 100 * fmean(abs(one["headline"][0] - one["truth"]) for one in some)
+        im = [abs(one["estimates"]["im"][0] - one["truth"]) for one in some if "im" in one["estimates"]]  # fmt: skip
+        beside = f"{100 * fmean(im):.2f}: `im`" if len(im) == len(some) else ""
+        what = f"{len(some):,} {word} by {100 * MOVED:.0f} points or more"
+        share = f"{100 * held:.0f}%" if held >= 0.85 else f"**{100 * held:.0f}%**"
+        lines.append((what, share, f"{high - low:.1f}", f"{error:.2f}", beside))
+    return lines
+
+
 def promises() -> str:
     """The table: question by question, how often the interval held the truth, its width, the error, that of others."""
     natural, held = (cells("natural", "the first three together", table) for table in (0, 1))
@@ -85,8 +106,9 @@ def promises() -> str:
     ]
     months = json.loads((RESULTS / "deployed.json").read_text(encoding="utf-8"))["ours"]
     ends = [100 * (one["accuracy"]["upper"] - one["accuracy"]["lower"]) for one in months]
-    suites, bound = (
+    suites, further, bound = (
         cells("rank_suites", "all made suites"),
+        cells("rank_suites", "kind more"),
         cells("rank_suites", "all made suites | ten labels"),
     )
     rows = [
@@ -94,6 +116,7 @@ def promises() -> str:
         ("---", "---:", "---:", "---:", "---"),
         (f"accuracy, {int(natural[1]):,} natural shifts", held[2], held[6], natural[3],
          f"{natural[4]}: best other (`im`)"),
+        *_by_direction(),
         (f"the worst of {len(sources)} sources (`{worst['source']}`)", f"**{worst['coverage']}**", worst["width"],
          worst["error"], ""),
         (f"{same[1]} times without a shift", same_held[2], same_held[6], same[3], f"{same[4]}: `im`"),
@@ -103,8 +126,9 @@ def promises() -> str:
          f"**{loans[3]}**: NannyML's CBPE"),
         ("the same, seconds, six metrics", "", "", f"{seconds[0]} s", f"{seconds[1]} s: NannyML's CBPE"),
         ("accuracy with 10 labels", ten[3], ten[6], ten[11], f"as narrow as {ten[8]} labels alone"),
-        (f"order of models, 10 labels, {suites[1]} suites", "", "", f"{suites[3].partition(' ')[0]}% of pairs right",
-         f"{suites[2].partition(',')[0]}%: counting right answers"),
+        *((f"order of models, 10 labels, {some[1]} {what}", "", "", f"{some[3].partition(' ')[0]}% of pairs right",
+           f"{some[2].partition(',')[0]}%: counting right answers")
+          for some, what in ((suites, "suites"), (further, "further suites"))),
         ("what picking the first costs", f"{bound[2]}%", "", "", ""),
     ]  # fmt: skip
     return re.sub(r"(\d)%", r"\1 %", "".join(f"| {' | '.join(row)} |\n" for row in rows))

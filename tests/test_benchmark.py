@@ -22,6 +22,7 @@ from oodometer.results import Estimate
 benchmarks = pytest.importorskip("oodometer_lab.benchmarks")
 from oodometer_lab.benchmarks.natural import ask_shipped, shipped_answers  # noqa: E402
 from oodometer_lab.benchmarks.natural_cases import SPLITS, TABLES  # noqa: E402
+from oodometer_lab.benchmarks.natural_rankers import ORDERS, ask_rank  # noqa: E402
 from oodometer_lab.results.benchmark import benchmark_view  # noqa: E402
 
 pytestmark = pytest.mark.lab
@@ -217,3 +218,71 @@ def test_the_toy_of_the_guide_runs_in_the_shell(
     assert "interval score" in capsys.readouterr().out
     assert json.loads(out.read_text())["estimators"] == ["damped"]
     assert main(["benchmark", "mine_of_guide:nothing"]) == 2
+
+
+LEAN = re.search(r"```python\n(def lean.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[1]  # type: ignore[index]
+
+
+def test_a_task_of_rankers_hides_all_labels_but_ten() -> None:
+    tasks = benchmarks.natural_rankings()
+    assert len({task.key for task in tasks}) == len(tasks)
+    for task in tasks[::31]:
+        cases = [
+            case
+            for case in benchmarks.natural_cases()
+            if (case.split, case.target) == (task.split, task.target)
+        ]
+        assert {case.model: case.truth for case in cases} == pytest.approx(task.truths)
+        assert (task.labels >= 0).sum() == len(task.rows) == 10
+        assert all(record.label is None for record in task.targets.values())
+    assert not np.array_equal(tasks[0].rows, tasks[1].rows)
+
+
+def test_what_rank_says_of_a_task_is_what_is_shipped() -> None:
+    saved = json.loads(ORDERS.read_text(encoding="utf-8"))["scores"]
+    tasks = benchmarks.natural_rankings()
+    assert saved.keys() == {task.key for task in tasks}
+    for task in (tasks[3], tasks[-1]):
+        assert ask_rank(task) == saved[task.key]
+
+
+def test_rankers_are_scored_by_plain_formulas() -> None:
+    def truth(targets: Any, labels: Any, references: Any) -> dict[str, float]:
+        return dict.fromkeys(targets, 0.0)
+
+    found = benchmarks.natural_rankers(truth, kinds=["place"])
+    rows = {(row.method, row.kind): row for row in found.rows}
+    assert rows["truth", "place"].pairs_right["value"] == 0.5
+    tasks = [task for task in found.tasks if task.kind == "place"]
+    means: dict[str, list[float]] = {}
+    for task in tasks:
+        best = max(task.truths.values())
+        means.setdefault(task.source, []).append(best - np.mean([*task.truths.values()]))
+    expected = np.mean([np.mean(values) for values in means.values()])
+    assert rows["truth", "place"].regret["value"] == pytest.approx(expected)
+    for task in tasks:  # counting by hand
+        said = task.scores["right answers"]
+        assert all(score == int(score) and 0 <= score <= 10 for score in said.values())
+
+
+def test_the_guides_ranker_runs_and_what_fails_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    half = "def half(targets, labels, references):\n    if len(labels) > 1000: raise ValueError('long')\n"
+    Path("my_rankers.py").write_text(f"{LEAN}\n\n{half}    return dict.fromkeys(targets, 1)\n")
+    assert main(["benchmark", "my_rankers:lean", "--json", "found.json"]) == 0
+    assert "72.0 %" in capsys.readouterr().out  # as the guide shows it
+    assert "lean puts in their true order: 72.0 %" in GUIDE.read_text(encoding="utf-8")
+    found = benchmarks.natural_rankers("my_rankers:half")
+    assert "long" in next(iter(found.left_out["half"]))
+    for bad in (3, []):
+        with pytest.raises(UsageError):
+            benchmarks.natural_rankers(bad)
+    with pytest.raises(InputError):
+        benchmarks.natural_rankers("no_such_module:x")
+    with pytest.raises(WorkError, match="finite"):
+        benchmarks.natural_rankers(
+            lambda targets, labels, references: dict.fromkeys(targets, math.nan), kinds=["place"]
+        )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
 
 import oodometer
+from oodometer.cli.main import main
+from oodometer.results import percent
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,6 +25,16 @@ def test_it_is_short_and_names_what_make_does() -> None:
     assert len(TEXT.splitlines()) <= 120
     assert "`make demo`" in TEXT
     assert "`make test`" in TEXT
+
+
+def test_what_ten_labels_refute(tmp_path: Path) -> None:
+    found = tmp_path / "audit.json"
+    assert main(["audit", "--sample", "car-loan", "--json", str(found), "-q"]) == 0
+    audit = json.loads(found.read_text(encoding="utf-8"))
+    assert f"below {percent(audit['noticeable']['below'])}" in TEXT
+    head = audit["headline"]
+    told = f"{percent(head['value'])}\n  [{percent(head['lower'])}, {percent(head['upper'])}]"
+    assert told in TEXT
 
 
 def test_its_table_is_that_of_the_committed_results() -> None:

@@ -9,6 +9,8 @@ TRUST = "trust"
 """Kind: why a number is trusted or not."""
 THRESHOLD = "threshold"
 """Kind: from which confidence on a wanted accuracy is reached."""
+BESIDE = "beside"
+"""Kind: a second number of the same quantity, which a page draws beside the first one."""
 TARGET_LABELS = "target labels"
 """Kind: what labels that stand in the target itself were used for."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from oodometer.reports.charts import by_category, curves
 from oodometer.reports.charts.base import (
     Figure,
     Plot,
@@ -12,7 +14,9 @@ from oodometer.reports.charts.base import (
     Rows,
     axis,
     caption,
+    categories,
     ends,
+    entry,
     names_axis,
     shares,
     steps,
@@ -20,9 +24,12 @@ from oodometer.reports.charts.base import (
 from oodometer.reports.charts.looks import ACCENT, BAND, HALO, POINTS, QUIET, REFERENCE, TRUTH, Spec
 from oodometer.reports.charts.models import names
 from oodometer.reports.numbers import best, finite, number, percent, percent_range, points
+from oodometer.reports.sections import NEXT
+from oodometer.results.evaluation import votes_grids
 from oodometer.results.view import View
 
 from .results.benchmark import SHIFTED, benchmark_view
+from .results.ranker_benchmark import ranker_benchmark_view
 from .results.shifting import shifting_view
 from .results.stressing import fall_of, stress_view
 from .verbs.discriminate.collecting import collected_view
@@ -41,8 +48,27 @@ def stress(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
 
 
 def benchmark(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
-    """The chart of all methods."""
+    """The chart of all methods or rankers."""
+    if "rankers" in result:
+        return [rankers_leaderboard(result)], {}
     return [leaderboard(result)], {}
+
+
+def rankers_leaderboard(result: Result) -> Figure:
+    """Share of the pairs right of every ranker on all shifts with its interval, most first."""
+    rows = [row for row in result["rows"] if row["kind"] == SHIFTED] or result["rows"]
+    drawn = [
+        entry(row["method"], row["pairs_right"], color=ACCENT if row["own"] else QUIET)
+        for row in rows
+    ]
+    return categories(
+        "leaderboard",
+        f"{rows[0]['method']} has most pairs right on all shifts",
+        caption("leaderboard", "rankers"),
+        drawn,
+        axis_title="pairs of models in their true order",
+        lines=[("chance", 0.5, REFERENCE)],
+    )
 
 
 def leaderboard(result: Result) -> Figure | None:
@@ -82,6 +108,72 @@ def leaderboard(result: Result) -> Figure | None:
     title = f"{shifted[0]['method']} has the least interval score on all shifts"
     text = caption("leaderboard", "read")
     return plot.figure("leaderboard", title, text, height=22 * len(rows) + 40)
+
+
+MOST_FILES = 3  # shown in full where several were judged
+
+
+def judged(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
+    """What judges say of one file of outputs, or of several one after another."""
+    files, figures, sheets = result.get("files") or [result], list[Figure | None](), []
+    for at, item in enumerate(files[:MOST_FILES]):
+        exact, known = item["metric"] == "exact", {"votes": item.get("votes") or _votes_of(item)}
+        drawn = [chart(known) for chart in VOTE_CHARTS] if exact else [judged_values(item)]
+        named = {
+            figure.name: replace(figure, name=f"{figure.name}-{at}")
+            for figure in drawn
+            if figure is not None
+        }
+        figures += named.values()
+        truth = item["truth"] or {}
+        sheets.append(
+            {
+                "name": item["name"],
+                "view": judged_view(item),
+                "figures": named,
+                "votes": votes_grids(known) if exact and item.get("votes") else [],
+                "truth": (truth.get("gold") or truth.get("true") or {}).get("value"),
+            }
+        )
+    has_truth = all(item["truth"] for item in files)
+    step = {"text": NEXT["judged_known" if has_truth else "judged"]}
+    return figures, {"sheets": sheets, "left": len(files) - len(sheets), "step": step}
+
+
+VOTE_CHARTS = (by_category.votes, curves.vote_trade_off, curves.vote_subsets)
+
+
+def _votes_of(item: Result) -> dict[str, Any]:
+    """Votes in the form that `evaluate` gives, of outputs whose truth is not known."""
+    return {
+        "judges": len(item["judges"]),
+        "bounds": item["bounds"],
+        "ladder": [
+            {"at_least": step["at_least"], "accepted": step["share"]} for step in item["ladder"]
+        ],
+        "by_judge": [{"judge": judge["judge"], "accepted": judge} for judge in item["by_judge"]],
+    }
+
+
+def judged_values(item: Result) -> Figure:
+    """Means of a metric: of each row's predictions in order, and of each judge, with their intervals."""
+    count = len(item["judges"])
+    rows = [
+        entry(f"{step['at_least']} of {count}, largest first", step["share"], color=ACCENT)
+        for step in item["ladder"]
+    ]
+    rows += [entry(str(judge["judge"]), judge) for judge in item["by_judge"]]
+    low, high = percent(item["lower"]["value"]), percent(item["upper"]["value"])
+    truth = ((item["truth"] or {}).get("true") or {}).get("value")
+    title = f"The judges put the mean {item['metric']} between {low} and {high}"
+    return categories(
+        "votes",
+        title,
+        caption("judged", "read"),
+        rows,
+        axis_title=f"mean {item['metric']}",
+        lines=[("truth", truth, TRUTH)],
+    )
 
 
 def severity_label(point: Result) -> str:
@@ -261,12 +353,15 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
 
 SECTIONS: dict[str, Callable[[Result], tuple[list[Figure | None], dict[str, Any]]]] = {
     "benchmark": benchmark,
+    "discriminate predict": judged,
     "stress": stress,
 }
 """Charts and names for the template, by command."""
 
 VIEWS: dict[str, Callable[[Result], View]] = {
-    "benchmark": benchmark_view,
+    "benchmark": lambda result: (ranker_benchmark_view if "rankers" in result else benchmark_view)(
+        result
+    ),
     "discriminate collect": collected_view,
     "discriminate predict": judged_view,
     "discriminate train": trained_view,

@@ -169,19 +169,25 @@ def test_other_commands_read_the_votes(
     assert estimate["value"] == pytest.approx(told["files"][1]["mean"]["value"])
 
 
-def test_a_page_where_the_truth_is_known(
-    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_with_and_without_the_truth(judges: Path, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="needs the extra report")
     known, new = (
         bracketed(tmp_path / "k.jsonl", 60, 3),
         bracketed(tmp_path / "n.jsonl", 20, 4, gold=False),
     )
-    assert run("predict", judges, known, "--report", tmp_path / "page.html") == 0
-    assert "judge" in (tmp_path / "page.html").read_text()
-    assert run("predict", judges, new, "--report", tmp_path / "none.html") == 2
-    assert "oodometer estimate REFERENCE" in capsys.readouterr().err
-    assert not (tmp_path / "none.html").exists()
+    pages = {}
+    for name, files in (("known", [known]), ("new", [new]), ("both", [known, new])):
+        path, told = tmp_path / f"{name}.html", tmp_path / f"{name}.json"
+        assert run("predict", judges, *files, "--report", path, "--json", told) == 0
+        pages[name] = path.read_text()
+    truth = json.loads((tmp_path / "known.json").read_text())["truth"]["gold"]["value"]
+    assert f'value="{truth!r}"' in pages["known"]
+    assert "chart-vote-subsets-0" in pages["known"]
+    assert "chart-votes-0" in pages["new"]
+    assert "chart-vote-subsets" not in pages["new"]
+    for page in pages.values():
+        assert page.count('class="big limit') == 2 * page.count('class="card headline"')
+    assert pages["both"].count('class="card headline"') == 2
 
 
 def test_columns_are_renamed_and_csv_is_read(

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.csv
 import pytest
 
+import oodometer
 from oodometer.cli import main
 from oodometer.outputs.files import json_text
 
@@ -47,6 +48,7 @@ def _broken(validator: Any, result: Any) -> list[str]:
     return [line for error in validator.iter_errors(result) for line in leaves(error)]
 
 
+@pytest.mark.lab
 def test_the_file_is_what_the_records_make(published: Any) -> None:
     spec = importlib.util.spec_from_file_location("schema_of_docs", DOCS / "schema.py")
     assert spec is not None
@@ -63,6 +65,22 @@ def test_records_hold_to_the_schema(made: dict[str, Any], strict: Any, name: str
     result = json.loads(json_text(made[name].to_dict()))
     result.setdefault("command", name)  # a diagnosis is told its command by the command line
     assert _broken(strict, result) == []
+
+
+@pytest.mark.lab
+def test_benchmarks_and_plans_hold_to_the_schema(strict: Any) -> None:
+    from oodometer_lab.benchmarks import natural, natural_rankers
+
+    def steady(reference: Any, target: Any, level: float) -> tuple[float, float, float]:
+        return reference.accuracy, 0.0, 1.0
+
+    def even(targets: Any, labels: Any, references: Any) -> dict[str, float]:
+        return dict.fromkeys(targets, 0.0)
+
+    plan = oodometer.plan(accuracy=0.7, difference=0.1)
+    found = (natural(steady, kinds=["place"]), natural_rankers(even, kinds=["place"]), plan)
+    for one in found:
+        assert _broken(strict, json.loads(json_text(one.to_dict()))) == []
 
 
 def _few(file: Path, to: Path) -> str:

@@ -61,7 +61,7 @@ def test_it_explains_every_kind_trust_shift_and_verdict() -> None:
         "Under each assumption",
         "Fell",
         "holds",
-        "cannot say",
+        "undecided",
         "Alarm",
         "refuted",
         "Proven",

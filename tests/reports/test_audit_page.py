@@ -231,7 +231,7 @@ def test_random_rows_are_planned_by_their_own_curve(found: dict[str, Any]) -> No
 
 def test_the_believed_interval_is_never_taken_for_the_exact_one(found: dict[str, Any]) -> None:
     text = text_of(render(found))
-    assert "(86.1 % to 96.8 %), 95 % empirical interval, as informative" in text
+    assert "86.1 – 96.8 % 95 % empirical interval, as informative" in text
     found["believed"] = {
         "assumes": "",
         "effective_labels": None,

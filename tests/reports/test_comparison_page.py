@@ -191,7 +191,7 @@ def test_the_difference_comes_first_and_then_what_to_do(two: dict[str, Any], two
         "if the difference stays at 3.7 points, about 820 in all (now 300) would decide it" in told
     )
     cases = (
-        ({"value": 0.04, "lower": 0.01, "upper": 0.07}, "take model b."),
+        ({"value": 0.04, "lower": 0.01, "upper": 0.07}, "Take model b:"),
         ({"value": 0.0001}, "Take either"),
     )
     for change, words in cases:

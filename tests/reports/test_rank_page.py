@@ -71,8 +71,8 @@ def test_the_page_says_what_was_found(found: dict[str, Any]) -> None:
     page = render(found)
     told = text_of(page)
     first = found["ranking"][0]
-    sure = f"{first['p_best'] * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels"
-    assert f"Most likely the best of 3 models {first['model']} {sure}" in told
+    assert f"{first['model']} {first['p_best'] * 100:.0f} % sure" in told
+    assert "from 10 labelled rows and 40 rows without labels" in told
     for one in found["pairs"]:
         assert f"{one['p_a_better'] * 100:.0f} %" in told
         assert f"{one['only_a']} to {one['only_b']}" in told
@@ -105,7 +105,8 @@ def test_what_to_do_next_follows_what_labels_would_tell(found: dict[str, Any]) -
             {"settling": {**(found.get("settling") or {}), "labels": 40, "why": ""}},
             "Label about 40 rows more",
         ),
-        ({"stop": {"safe": True}}, "Nothing to label: take mild."),
+        ({"settling": {**(found.get("settling") or {}), "labels": 0}}, "for now"),
+        ({"stop": {"safe": True}}, "You may stop labelling"),
     ):
         assert words in text_of(render(found | change))
 

@@ -74,7 +74,8 @@ def test_the_other_verbs_show_theirs() -> None:
     )
     looked = oodometer.diagnose(REFERENCE, bare)
     lines = repr(looked).splitlines()
-    assert lines[:2] == [f"Kind of shift: {looked.kind}", f"  {looked.why}"]
+    assert lines[0].startswith(f"Kind of shift: {looked.kind}")
+    assert lines[1] == f"  {looked.why}"
     assert all(any(line.startswith(f"{one.name} ") for line in lines) for one in looked.findings)
     audited = repr(oodometer.audit(REFERENCE, bare, labels=few, suggest=3, methods=["doc", "atc"]))
     assert audited.startswith("Audited accuracy: ")
@@ -87,8 +88,9 @@ def test_the_other_verbs_show_theirs() -> None:
     tried = oodometer.backtest(REFERENCE, methods=["source", "doc"], repeats=2, cache=None)
     best = tried.overall()[0]
     assert repr(tried).startswith(
-        f"Smallest mean error on simulated shifts: {100 * best.error:.1f} points  ({best.method})"
+        f"Smallest mean error on simulated shifts: {100 * best.error:.1f} points  ("
     )
+    assert f"{best.method})" in " ".join(repr(tried).split())
     lines = repr(oodometer.compare([REFERENCE, TARGET], names=["one", "other"])).splitlines()
     assert lines[0].startswith("Difference in accuracy, other - one: ")
     assert {"one", "other"} <= {line.split()[0] for line in lines if line.strip()}

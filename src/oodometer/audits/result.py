@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..notes import BESIDE, Note
 from ..plain import Json, Plain, Strings, inside
 from ..results import Estimate, Interval, percent, plain
 from ..results.alarms import Alarms, Fall, alarm_lines
@@ -17,6 +18,7 @@ from ..results.estimation import Headline
 from ..results.values import Record, counted
 from ..results.view import (
     INTERVAL,
+    Beside,
     Grid,
     Maker,
     Shown,
@@ -315,7 +317,18 @@ def audit_view(result: Plain) -> View:
         against=tuple(filter(None, [result.get("not_random")])),
         fell=inside(result, "fell", "verdict"),
         cells={name: result.get(name) for name in ("method", "labels", "effective_labels")},
+        basis=_counted_on(result, chosen, rows),
+        beside=_believed_beside(result) if random and result["labels"] < rows else (),
     )
+
+
+def _counted_on(result: Plain, chosen: Interval, rows: int) -> str:
+    """How many labels the number comes from; "of" where it is the share of them that are right."""
+    labels, correct = result["labels"], result.get("correct")
+    if labels == rows:
+        return f"of all {rows:,} rows"
+    is_share = correct is not None and abs(correct / labels - chosen.value) < 1e-9
+    return f"{'of' if is_share else 'from'} {counted(labels, 'label')}"
 
 
 def _intervals_grid(result: Plain) -> Grid:
@@ -405,6 +418,22 @@ def _labels(result: Plain, rows: int) -> list[str]:
     ]
 
 
+def _believed_by(result: Plain) -> str:
+    """What the believed interval takes for granted."""
+    by_history = inside(result, "believed", "by_history")
+    return "By own history" if by_history else "If this shift resembles public ones"
+
+
+def _believed_beside(result: Plain) -> tuple[Beside, ...]:
+    """The believed number as a page draws it beside that of the labels alone."""
+    believed = result.get("believed") or {}
+    interval, worth = interval_of(believed), believed.get("effective_labels")
+    if interval is None or worth is None:
+        return ()
+    note = f"as informative as {counted(round(worth), 'random label')}"
+    return (Beside(_believed_by(result), interval, note),)
+
+
 def _believed(result: Plain) -> list[str]:
     """The interval to expect if the shift is like public ones, and as how many labels that counts; or why not."""
     believed = result.get("believed") or {}
@@ -418,10 +447,8 @@ def _believed(result: Plain) -> list[str]:
     worth = counted(round(believed["effective_labels"]), "random label")
     span = f"{with_ends(interval)}, {percent(interval.level, None)} {interval.kind} interval"
     fell = Fall(**believed["fell"]).sentence() if believed.get("fell") else ""
-    whose = (
-        "By own history" if believed.get("by_history") else "If this shift resembles public ones"
-    )
-    return [f"{whose}: {span}, as informative as {worth}", fell]
+    text = f"{_believed_by(result)}: {span}, as informative as {worth}"
+    return [Note(text, kind=BESIDE), fell]
 
 
 def _intervals_table(audit: Audit) -> Table:

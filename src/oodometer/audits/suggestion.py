@@ -15,7 +15,6 @@ from ..results.values import Interval, Record
 from .judge import (
     MOST_PLAYED,
     SMALL_TARGET,
-    confidence_pays,
     exact_interval,
     imagined_audits,
     predicted_width_alone,
@@ -40,9 +39,20 @@ class Suggestion:
 def choose_share(
     score: Array, slope: float, labels: int, level: float, looks: int = LOOKS
 ) -> float:
+    """The share of `predicted_share`; up to 1,000 labels it must also beat even chances and labels alone in imagined
+    audits, else it is 1.
+    """
+    share = predicted_share(score, slope, labels, level)
+    if share < 1 and labels <= MOST_PLAYED:
+        bold = predicted_widths(score, slope, labels, level, share, looks=looks)["ppi-betting"]
+        if bold >= predicted_width_alone(score, slope, labels, level):
+            return 1.0
+    return share
+
+
+def predicted_share(score: Array, slope: float, labels: int, level: float) -> float:
     """The uniform share, 0.3 to 1, with the smallest half-width to expect, sqrt(2 L v/n) + L/(3 n share), L = log(2/(1
-    - level)) (Bernstein), v = mean (f (1 - slope f)^2 + (1 - f) (slope f)^2)/size. Up to 300 labels it must also beat
-    even chances and labels alone in imagined audits; else it is 1. Source: Neyman (1934).
+    - level)) (Bernstein), v = mean (f (1 - slope f)^2 + (1 - f) (slope f)^2)/size. Source: Neyman (1934).
     """
     second = score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)
     log = math.log(2 / (1 - level))
@@ -53,12 +63,7 @@ def choose_share(
         )
         return math.sqrt(2 * log * max(variance, 0.0) / labels) + log / (3 * labels * share)
 
-    share = min(_SHARES, key=half)
-    if share < 1 and labels <= MOST_PLAYED:
-        bold = predicted_widths(score, slope, labels, level, share, looks=looks)["ppi-betting"]
-        if bold >= predicted_width_alone(score, slope, labels, level):
-            return 1.0
-    return share
+    return min(_SHARES, key=half)
 
 
 def suggest(
@@ -184,13 +189,12 @@ def expected_widths(
     out = []
     for count in sorted({n for n in labels if 0 < n < rows}):
         alone = labels_alone_width(accuracy, count, rows, level)
-        random = (
-            played(count, 1.0)
-            if confidence_pays(score, slope, count, level, seed, _LOOKS)
-            else alone
-        )
-        share = choose_share(score, slope, count, level, _LOOKS) if slope > 0 else 1.0
-        suggested = random if share == 1 else played(count, share)
+        # an audit takes what it expects to be narrower; here what was narrower in these audits, as each takes its time
+        random = suggested = alone
+        if slope > 0 and 2 * count <= rows:
+            random = suggested = min(alone, played(count, 1.0))
+            share = predicted_share(score, slope, count, level)
+            suggested = random if share == 1 else min(random, played(count, share))
         far, middle = (labels_alone_width(end, count, rows, level) for end in (ends[1], near))
         out.append(ExpectedWidth(count, alone, far, middle, random, suggested))
     return ExpectedWidths(accuracy, tuple(out))

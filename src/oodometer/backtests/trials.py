@@ -542,7 +542,7 @@ def _warnings(result: Backtest, rows: int, slow_repeats: int | None) -> Strings:
     warnings = []
     if rows > MOST_ROWS:
         warnings.append(
-            f"the trials read a seeded sample of {MOST_ROWS} of the {rows} labelled rows"
+            f"the trials read a seeded sample of {MOST_ROWS:,} of the {rows:,} labelled rows"
         )
     slow = [m for m in result.methods if known("estimator", m).traits.cost == "slow"]
     if slow_repeats is not None and slow:

@@ -491,7 +491,7 @@ MOST_OFF = 0.05  # share of public cases, their whole domain left out, off by mo
 LEAST_CASES = 30  # of them
 WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
 _LABELS = "a few labels make it narrower (`oodometer audit`)"
-_DECIDE = "a few labels decide it (`oodometer audit`)"
+_DECIDE = "label a few rows (`oodometer audit`)"
 
 
 def natural_headline(

@@ -59,9 +59,10 @@ def check_outputs(
     """Say before the work that a file could not be written after it: its ending, an absent library or browser."""
     for form in sorted({form_of(path, endings) for path in paths}):
         if form in PAGES.values():
-            from ..reports import check_report_libraries
+            from ..reports import check_report_libraries, ready_to_draw
 
             check_report_libraries()
+            ready_to_draw()
         if form == "pdf":
             from ..reports.pdf import browser
 

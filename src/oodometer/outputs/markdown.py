@@ -21,7 +21,7 @@ def markdown_of(result: Any) -> str:
     """The view of a result as Markdown; what would be markup in a name is escaped."""
     view = result.view()
     lines = [f"# {_plain(view.title)}: {_plain(view.number)}", ""]
-    beside = [f"{' to '.join(view.ends)}, {view.made}" if view.ends else "", view.note]
+    beside = [" to ".join(view.ends) if view.ends else "", view.remark]
     beside = [", ".join(map(_plain, filter(None, beside)))]
     beside += [] if view.trust is None else [f"trust: **{_plain(view.trust)}**"]
     lines += ["; ".join(filter(None, beside)), ""] if any(beside) else []
@@ -46,7 +46,7 @@ def first_screen_of(result: Any) -> str:
         quotes.append(("Against it", f"trust {view.trust}: {screen['why']}"))
     quotes += [("Alarm", text) for text in view.alarms]
     quotes += [("Warning", text) for text in view.warnings]
-    beside = f"{' to '.join(view.ends)}" if view.ends else view.note
+    beside = " to ".join(view.ends) if view.ends else view.remark
     heading = f"### {_plain(view.title)}: {_plain(view.number)}"
     lines = [heading + (f" ({_plain(beside)})" if beside else ""), "", *_rests_on(view)]
     lines += [f"> **{kind}:** {_plain(text)}\n" for kind, text in quotes]
@@ -61,7 +61,7 @@ def _rests_on(view: View) -> list[str]:
         return []
     marks = {"trust": view.trust, "fell": view.fell}
     items = [view.made, *(f"{name}: **{_plain(text)}**" for name, text in marks.items() if text)]
-    items += [_plain(view.note)] if view.note else []
+    items += [_plain(text) for text in (view.caveat, view.note) if text]
     items += [f"assumes: {_plain(view.assumes)}"] if view.assumes else []
     return [" · ".join(items), ""]
 

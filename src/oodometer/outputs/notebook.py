@@ -82,8 +82,7 @@ def html_of(result: Any) -> str:
 def render(view: View) -> str:
     """A view as HTML."""
     head = f'<p class="oo-title">{escape(view.title)}</p><p><span class="oo-number">{escape(view.number)}</span>'
-    ends = f"{' to '.join(view.ends)}, {view.made}" if view.ends else ""
-    head += escape(", ".join(filter(None, [ends, view.note])))
+    head += escape(", ".join(filter(None, [" to ".join(view.ends or ()), view.remark])))
     if view.trust is not None:
         tone = view.trust if view.trust in ("high", "low", "none") else ""
         head += f'<span class="oo-trust oo-{tone}">trust: {escape(view.trust)}</span>'

@@ -154,7 +154,7 @@ class _Fitting:
 
 
 def _lines(view: View, across: int, colour: bool) -> list[str]:
-    remark = ", ".join(filter(None, [view.made, view.note]))
+    remark = view.remark
     more = [f"[{', '.join(view.ends)}]" if view.ends else "", f"({remark})" if remark else ""]
     lines = _sentences([f"{view.title}: {'  '.join(filter(None, [view.number, *more]))}"], across)
     lines += _sentences([f"  {item}" for item in (*view.sentences, *view.details)], across)

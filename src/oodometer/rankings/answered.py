@@ -28,7 +28,7 @@ class Answered:
     records : one a model, rows and classes in one order, without labels. labels : positions among the classes, int64,
     shape (labelled row,). ids : names of all rows. modality : "predictions" where only answers are known. inputs :
     texts or pairs of all rows, empty for others, which stood in ``columns``. truncated : name -> inputs that were cut.
-    left_out : reason -> rows that were not used. references : labelled predictions on known ground, one a model.
+    left_out : reason -> rows that were not used. references : predictions with true labels, one a model.
     id_column : None where rows have no ids; numbered : these are whole numbers. chosen : which labelled rows were
     chosen, not drawn at random, bool, shape (labelled row,), None for none: they may decide between models, and no
     accuracy is computed from them. clusters : keys of the labelled rows that depend on each other, uint64, shape

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .page import check_report_libraries, render, render_figures, write_report
+from .page import check_report_libraries, ready_to_draw, render, render_figures, write_report
 
-__all__ = ["check_report_libraries", "render", "render_figures", "write_report"]
+__all__ = ["check_report_libraries", "ready_to_draw", "render", "render_figures", "write_report"]

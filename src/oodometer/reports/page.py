@@ -12,7 +12,7 @@ import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 
 from ..backtests.trials import cache_folder
 from ..errors import UsageError, WorkError, needed
+from ..kernels.threads import later
 from ..options import checked
 from ..plain import Json, Plain
 from ..results import Interval
@@ -44,7 +45,7 @@ from .numbers import (
     short,
 )
 from .pdf import pdf_of
-from .sections import commands_with, first_screen, next_step, section_of, view_of
+from .sections import claim_size, commands_with, first_screen, next_step, section_of, view_of
 
 
 @cache
@@ -193,9 +194,15 @@ def render(result: Plain, record: Found | None = None) -> str:
         if isinstance(argv, list | tuple)
         else str(argv or "")
     )
-    step = next_step(command, result)
+    step = words.pop("step", None) or next_step(command, result)
     return _filled(
-        command, figures, result=result, view=view, step=step, command_line=line, **words
+        command.replace(" ", "_"),
+        figures,
+        result=result,
+        view=view,
+        step=step,
+        command_line=line,
+        **words,
     )
 
 
@@ -283,9 +290,55 @@ def check_report_libraries() -> None:
     needed("vl_convert", "the HTML report", extra="report", package="vl-convert-python")
 
 
+def ready_to_draw() -> None:
+    """Start what draws, half a second that passes while files are read; nothing where it must not run."""
+    if may_draw():
+        later(_drawn_once)
+
+
+@cache
+def _drawn_once() -> None:
+    """The smallest chart: the first one starts V8 and loads the compiler of charts."""
+    import vl_convert
+
+    with suppress(Exception):  # the page itself says what is wrong
+        vl_convert.vegalite_to_vega({"mark": "point", "data": {"values": []}})
+
+
 @cache
 def _asset(name: str) -> Markup:
     return Markup((TEMPLATES / name).read_text(encoding="utf-8").strip())
+
+
+def _kept_templates() -> Any:
+    """Compiled templates, kept where backtests are, as compiling them takes a quarter of a second; None elsewhere."""
+    from jinja2 import FileSystemBytecodeCache
+
+    folder = cache_folder()
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # what is in a file is run, so that nobody else may write there
+        if not os.access(folder, os.W_OK) or folder.stat().st_mode & 0o022:
+            return None
+    except OSError:
+        return None
+
+    class Kept(FileSystemBytecodeCache):
+        """One that a full disk or a broken file does not stop."""
+
+        def load_bytecode(self, bucket: Any) -> None:
+            try:
+                super().load_bytecode(bucket)
+            except (OSError, EOFError, ValueError, TypeError):
+                bucket.reset()
+
+        def dump_bytecode(self, bucket: Any) -> None:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+    return Kept(str(folder), f"page-{__version__}-%s.template")
 
 
 @cache
@@ -293,12 +346,17 @@ def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        bytecode_cache=_kept_templates(),
     )
     environment.filters.update(FILTERS)
     environment.globals.update(
         WORDS,
-        first_screen=first_screen,
+        first_screen=partial(first_screen, drawn=True),
+        claim_size=claim_size,
         words_page=WORDS_PAGE,
         style=_asset("style.css"),
         script=_asset("charts.js"),

@@ -12,7 +12,7 @@ from .. import plugins
 from ..audits.judges_result import judges_view
 from ..audits.result import audit_view
 from ..errors import UsageError
-from ..notes import TRUST, about, kind_of
+from ..notes import BESIDE, TRUST, about, kind_of
 from ..options import Options, declared, spelt
 from ..plain import Json, Plain, Strings, inside
 from ..registry import find
@@ -27,7 +27,7 @@ from ..results.plan import plan_view
 from ..results.prediction import prediction_view
 from ..results.preferences import preferences_view
 from ..results.ranking import ranking_view
-from ..results.values import counted
+from ..results.values import counted, listed
 from ..results.view import View, interval_of
 from ..verbs.options import AuditOptions, FitOptions, PlanOptions
 from .charts import by_category, curves, models, over_time
@@ -69,9 +69,25 @@ Step = dict[str, str]
 """What to do next: ``text``, and ``line``, the command that does it."""
 
 
-def first_screen(view: View) -> Json:
-    """What a view says before the fold: sentences, the reason for the trust, parts with an alarm; and what waits."""
-    shown = [text for text in view.sentences if text]
+SIZES = ((14, ""), (26, "words"), (999, "text"))
+"""Styles of the claim by the length of the longest line of it."""
+
+
+def claim_size(view: View) -> str:
+    """The style in which the claim is written, one for the number and for what limits it: neither is larger."""
+    ends = f"{' '.join(view.ends)}{' points' * view.gap}" if view.ends else ""
+    longest = max(map(len, (view.number, ends, view.caveat)))
+    if view.trust == "none" or view.number in ("none", "open", "not audited"):
+        return "none"
+    return next(style for most, style in SIZES if longest <= most)
+
+
+def first_screen(view: View, *, drawn: bool = False) -> Json:
+    """What a view says before the fold: sentences, the reason for the trust, parts with an alarm; and what waits.
+
+    ``drawn`` : whether the numbers beside the first are drawn, so that no sentence has to say them.
+    """
+    shown = [text for text in view.sentences if text and not (drawn and kind_of(text) == BESIDE)]
     cut = next((at for at, text in enumerate(shown) if kind_of(text) == TRUST), None)
     why = "" if cut is None else _without_command(about(shown.pop(cut)))
     cut = MOST_SENTENCES if cut is None else cut
@@ -182,7 +198,7 @@ def after_compare(result: Result) -> Step:
     if gap is None:
         return {}
     if gap.lower > 0 or gap.upper < 0:
-        return {"text": NEXT["decided"].format(model=of["b" if gap.value > 0 else "a"])}
+        return {"text": NEXT["shown"].format(model=of["b" if gap.value > 0 else "a"])}
     half, rows = max(gap.upper - gap.value, gap.value - gap.lower), finite(of.get("rows"))
     if not rows or abs(gap.value) < EQUAL:
         return {"text": NEXT["either"]}
@@ -199,8 +215,17 @@ def after_compare(result: Result) -> Step:
 def after_rank(result: Result) -> Step:
     """Which model to take, or how many rows to label until the first two are told apart."""
     settling, best = result.get("settling") or {}, str(result.get("likeliest"))
-    if inside(result, "stop", "safe") or settling.get("labels") == 0:
+    if "battles" in result:
+        together = result["groups"][0]
+        if len(together) == 1:
+            return {"text": NEXT["ahead"].format(model=together[0])}
+        return {"text": NEXT["battles"].format(models=listed([*map(str, together[:3])]))}
+    if inside(result, "stop", "safe"):
         return {"text": NEXT["decided"].format(model=best)}
+    if settling.get("labels") == 0:
+        chance = max((row.get("p_best") or 0.0 for row in result["ranking"]), default=0.0)
+        sure = f"{percent(chance, 0)} sure"
+        return {"text": NEXT["for_now"].format(model=best, sure=sure)}
     labels, rows = finite(settling.get("labels")), len(result.get("suggested") or [])
     text = (
         NEXT["drawn_by_rank"].format(rows=rows_text(rows))

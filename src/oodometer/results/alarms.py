@@ -36,7 +36,7 @@ class Fall(Record):
 
     def sentence(self) -> str:
         """The question and its answer in a line."""
-        text = {"fell": "yes", "holds": "no", "cannot say": "cannot say"}[self.verdict]
+        text = {"fell": "yes", "holds": "no", "cannot say": "undecided"}[self.verdict]
         likely = "" if self.p is None else f"{percent(self.p, 0)} likely"
         more = "; ".join(filter(None, (likely, self.why)))
         return f"Fell by {points_or_more(self.by_at_least)}: {text}" + (

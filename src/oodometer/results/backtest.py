@@ -9,6 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
+from ..notes import file_name
 from ..plain import Json, Plain, Strings
 from ..version import __version__
 from .values import Record, Skipped, percent, plain, points, signed_points
@@ -238,6 +239,7 @@ def backtest_view(result: Plain) -> View:
         title,
         points(order[0]["error"]),
         note=str(order[0]["method"]),
+        caveat=_by_family(result, order[0]),
         sentences=(_winner(result, order), _simulated(result)),
         details=skipped,
         grids=(
@@ -269,12 +271,26 @@ def _winner(result: Plain, order: Entries) -> str:
     return f"{text}."
 
 
+def _by_family(result: Plain, best: Plain) -> str:
+    """From where to where the mean error of a method goes over the families of shifts."""
+    of_each = _by_family_and_all(result, [best], "error")
+    errors = [
+        of_each[best["method"], family]
+        for family in answered_families(result)
+        if of_each.get((best["method"], family)) is not None
+    ]
+    if len(errors) < 2:
+        return ""
+    return f"{points(min(errors)).split()[0]} to {points(max(errors))} by kind of shift"
+
+
 def _simulated(result: Plain) -> str:
     """How many targets were simulated, and from what."""
     trials, reference = result.get("trials"), result.get("reference") or {}
     if not trials or not reference.get("rows"):
         return ""
-    text = f"{trials} simulated targets from {reference['rows']:,} rows of {reference.get('name')}"
+    name = file_name(str(reference.get("name")))
+    text = f"{trials} simulated targets from {reference['rows']:,} rows of {name}"
     if reference.get("accuracy") is not None:
         text += f" (accuracy {percent(reference['accuracy'])})"
     if result.get("reused"):

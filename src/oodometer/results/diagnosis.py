@@ -270,6 +270,7 @@ def diagnosis_view(result: Plain) -> View:
     return View(
         "Kind of shift",
         str(result["kind"]),
+        caveat="whether the answers are still right, only labels show",
         sentences=(str(result["why"]), *column_sentences(result)),
         grids=(
             *columns_grid(result),

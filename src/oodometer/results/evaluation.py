@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from ..notes import file_name
 from ..plain import Json, Plain, Strings, inside
 from ..version import __version__
 from .values import (
@@ -241,6 +242,7 @@ def evaluation_view(result: Plain) -> View:
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
         cells={"metric": name or None, "rows": result.get("rows")} if name else {},
+        basis=f"of {rows}" if name == "accuracy" else "",
     )
 
 
@@ -529,7 +531,8 @@ def _value(item: Any) -> float | None:
 
 def _sentences(result: Plain, numbers: Plain) -> list[str]:
     """On which rows, how far confidence is off, which class is the positive one, and what may be answered."""
-    rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {result.get('name') or 'this table'}"
+    name = file_name(str(result.get("name") or "this table"))
+    rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {name}"
     unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
     lines += _answered_sentence(numbers)

@@ -199,7 +199,7 @@ def history_view(result: Plain) -> View:
 
 
 _MOST_RUNS, _MOST_PARTS, _MOST_NAMES = 12, 30, 6  # at first, the newest
-_FELL = {"alarm": "likely, with an alarm", "fell": "yes", "holds": "no", "cannot say": "cannot say"}
+_FELL = {"alarm": "likely, with an alarm", "fell": "yes", "holds": "no", "cannot say": "undecided"}
 
 
 @shows(Job)
@@ -231,7 +231,7 @@ def job_view(result: Plain) -> View:
         sentences=(
             fell,
             _against_reference(value, run.get("reference_accuracy")),
-            "" if standing else "No alarm stands",
+            "" if standing or last.get("fell") in ("alarm", "fell") else "No alarm stands",
             _so_far(chunks, last),
             f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
         ),

@@ -9,7 +9,7 @@ from functools import partial
 
 from ..plain import Json, Plain, Strings
 from .values import Interval, Record, counted, listed, percent
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, ends, p_text, shows
+from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, chances, ends, p_text, shows
 
 ELO = 400 / math.log(10)
 """Points of Elo's scale to a unit of log-odds; strengths of an average of 0 stand around 1,000."""
@@ -121,14 +121,15 @@ def preferences_view(result: Plain) -> View:
     """What battles say, from the mapping that JSON holds: the strongest model, how sure, and who is behind whom."""
     rows = result["ranking"]
     top = max(rows, key=lambda row: row["p_best"])
-    clusters = [f"{count:,} of {name}" for name, count in result["clusters"].items()]
-    within = f"; intervals are those of clusters: {listed(clusters)}" if clusters else ""
+    clusters = [f"{name} ({count:,})" for name, count in result["clusters"].items()]
+    within = f"; intervals by cluster: {listed(clusters)}" if clusters else ""
     ties = f", {percent(result['ties'])} of them ties (half a win each)" if result["ties"] else ""
     title = f"Most likely the strongest of {counted(len(rows), 'model')}"
     return View(
         title,
         str(top["model"]),
-        note=f"P(best) {percent(top['p_best'], 0)}",
+        caveat=f"{percent(top['p_best'], 0)} sure",
+        chances=chances(rows),
         sentences=(
             f"{counted(result['battles'], 'verdict')} on two models{ties}{within}",
             _apart(result["groups"]),

@@ -10,7 +10,20 @@ from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from .values import Interval, Record, Skipped, counted, percent, plain, points, shortened
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Shown,
+    Table,
+    View,
+    cell,
+    cells_of,
+    chances,
+    ends,
+    shows,
+    with_ends,
+)
 
 FACTORS_MAY_MISLEAD = (
     "a factor can order models the wrong way round: across architectures the paper's factors are "
@@ -299,7 +312,9 @@ def ranking_view(result: Plain) -> View:
     return View(
         title,
         number,
-        note=_origin(result, top),
+        note=_origin(result),
+        caveat="" if result.get("open") else f"{percent(top['p_best'], 0)} sure",
+        chances=() if result.get("open") else chances(rows),
         sentences=(
             _nothing_tells(result),
             _order(result),
@@ -440,14 +455,13 @@ def _suggested_grid(result: Plain) -> Grid:
     return Grid(title, ["id", "text"], cells, noun="row", notes=notes, slot="suggested")
 
 
-def _origin(result: Plain, top: Plain) -> str:
-    """How sure the likeliest model is the best, and from which rows."""
+def _origin(result: Plain) -> str:
+    """From which rows the answer comes."""
     labelled, pool = _count(result, "labelled"), counted(_count(result, "pool"), "row")
-    sure = "" if result.get("open") else f"{percent(top['p_best'], 0)} sure, "
     if not labelled:
-        return f"{sure}from {pool} without labels; no label was seen"
+        return f"from {pool} without labels; no label was seen"
     beside = f" and {pool} without labels" if result.get("pool") else " alone"
-    return f"{sure}from {counted(labelled, 'labelled row')}{beside}"
+    return f"from {counted(labelled, 'labelled row')}{beside}"
 
 
 def _order(result: Plain) -> str:

@@ -136,6 +136,24 @@ class Grid:
         )
 
 
+class Beside(NamedTuple):
+    """A second number of the same quantity, a share: what it is, its interval, and a note on what that is worth."""
+
+    title: str
+    interval: Interval
+    note: str = ""
+
+    @property
+    def made(self) -> str:
+        """Level and kind of the interval, and the note."""
+        return ", ".join(filter(None, [made_as(self.interval), self.note]))
+
+
+def made_as(interval: Interval) -> str:
+    """Level and kind of an interval in words."""
+    return f"{percent(interval.level, None)} {interval.kind} interval"
+
+
 @dataclass(frozen=True)
 class View:
     """What a result says.
@@ -147,7 +165,10 @@ class View:
     the tables. alarms : a line for each, for a log. warnings : of the data and the method. seed : of folds, samples
     and draws, where there are any. assumes : what the number rests on. against : what contradicts it. fell : the
     verdict on a fall of the accuracy, as in `Fall`. estimated : whether the number was learnt on other rows than it is
-    of. cells : further cells of the row ``headline`` with which tables begin, by their columns.
+    of. cells : further cells of the row ``headline`` with which tables begin, by their columns. basis : what the
+    number was counted on, said behind it, such as "of 10 labels". caveat : what limits the claim where no interval
+    does, such as "48 % sure"; a page writes it as large as the number. beside : other numbers of the same quantity,
+    drawn like the first. chances : of a claim that is one of several, the chance of each.
     """
 
     title: str
@@ -172,6 +193,10 @@ class View:
     fell: str | None = None
     estimated: bool = False
     cells: Plain = field(default_factory=dict)
+    basis: str = ""
+    caveat: str = ""
+    beside: tuple[Beside, ...] = ()
+    chances: tuple[tuple[str, float], ...] = ()
 
     @property
     def ends(self) -> tuple[str, str] | None:
@@ -182,11 +207,12 @@ class View:
     @property
     def made(self) -> str:
         """Level and kind of the interval."""
-        return (
-            ""
-            if self.interval is None
-            else f"{percent(self.interval.level, None)} {self.interval.kind} interval"
-        )
+        return "" if self.interval is None else made_as(self.interval)
+
+    @property
+    def remark(self) -> str:
+        """What stands behind the number in a line of text: the interval's level and kind, the caveat, the note."""
+        return ", ".join(filter(None, [self.made, self.caveat, self.note]))
 
     def grid(self, slot: str) -> Grid | None:
         """The first table of this slot that has rows or notes."""
@@ -254,6 +280,12 @@ def with_ends(item: Any, digits: int = 1) -> str:
         for x, how in zip(ends(item).values(), ("%", *["%" if digits else "%0"] * 2), strict=False)
     )
     return f"{value} ({lower} to {upper})" if value else "-"
+
+
+def chances(rows: Sequence[Plain]) -> tuple[tuple[str, float], ...]:
+    """The chance of each ranked model to be the best, the likeliest first."""
+    pairs = ((str(row["model"]), float(row["p_best"] or 0.0)) for row in rows)
+    return tuple(sorted(pairs, key=lambda pair: -pair[1]))
 
 
 def p_text(value: float | None) -> str:

@@ -58,6 +58,17 @@ def cluster_column(
     return column or (KEY if rows <= _MOST_ROWS and source.holds(KEY) else None)
 
 
+def _all_differ(sources: Sequence[Source], column: str) -> bool:
+    """Whether every row has a cell of its own, none of which is a numbered repeat; said without reading texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = pa.chunked_array([source.keys(column) for source in sources])
+    if cells.null_count or pc.count_distinct(cells).as_py() < len(cells):
+        return False
+    return not pc.any(pc.match_substring(cells, "_epoch_")).as_py()
+
+
 def keys_of(source: Source, column: str) -> Array:
     """The key of each row's cluster, shape (sample,)."""
     # as a list: for an array of texts pyarrow would import pandas
@@ -151,6 +162,8 @@ def side_of(
     if None in columns:
         return none
     column = str(columns[0])
+    if _all_differ(sources, column):
+        return none
     keys = np.concatenate([keys_of(source, column) for source in sources])
     different = len(np.unique(keys))
     if different == 1 < len(keys) and cluster is not None:

@@ -221,7 +221,7 @@ def _reference_warnings(
         )
     warnings += said_of_classes(record.noted, "the reference") if record.noted else ()
     if reference.sampled:
-        sampled = f"methods were fitted on a seeded sample of {len(record)} of them"
+        sampled = f"methods were fitted on a seeded sample of {len(record):,} of them"
         warnings.append(f"the reference has {reference.rows} labelled rows; {sampled}")
     if record.rounded is not None:
         warnings.append(rounding(record.rounded, "the reference's"))

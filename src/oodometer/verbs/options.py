@@ -88,8 +88,8 @@ class Reference(Options):
     reference: Any = argument(
         kw_only=False,
         path="read",
-        help="Labelled predictions on known ground (- is standard input).",
-        doc="Labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of "
+        help="Predictions with true labels, the reference (- is standard input).",
+        doc="Predictions with true labels (the reference): a file, frame, dict of arrays, `Predictions`, or a list of "
         "them; or labels alone, shape (n,), and their probabilities behind them. Or what was learnt from a reference "
         "before, an `Oodometer` or its file: the options of that fit hold then.",
     )
@@ -490,7 +490,7 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
         flag="--metric",
         noted=True,
         metavar="NAME",
-        help="Estimate this, too: f1, roc_auc, recall:CLASS, ...",
+        help="Also estimate this metric: f1, roc_auc, recall:CLASS, ...",
         doc="What to estimate besides the accuracy: f1, precision, recall, specificity, roc_auc, average_precision, "
         'balanced_accuracy, mcc, cohen_kappa, macro_f1, brier, nll, ece ..., or ``"recall:CLASS"``. Of two classes '
         "f1 and the like are those of the positive one (that of ``positive``, else the second by name), of more their "
@@ -1384,8 +1384,8 @@ class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
         metavar="FILE",
         many=True,
         parse=lambda files: files[0] if len(files) == 1 else files,
-        help="Labelled rows of known ground, for estimates without labels; of predictions files one a model, in their "
-        "order.",
+        help="Rows with true labels (the reference), for estimates without labels; of predictions files one a model, "
+        "in their order.",
     )
     factors: Sequence[str] = option(
         default=(),

@@ -53,7 +53,7 @@ def natural(options: BenchmarkOptions) -> Benchmark:
     """
     contestants = _contestants(options.estimators)
     own = [one.name for one in contestants]
-    kinds = _kinds(options.kinds)
+    kinds = kinds_of(options.kinds)
     cases = [case for case in natural_cases() if case.kind in kinds]
     pieces = _asked(contestants, cases, options)
     for name in own:
@@ -130,7 +130,7 @@ def ask_shipped(case: NaturalCase, backtests: Any = "auto") -> Answers:
     return {HEADLINE: (head.value, head.lower, head.upper), **said}
 
 
-def _kinds(asked: Sequence[str]) -> list[str]:
+def kinds_of(asked: Sequence[str]) -> list[str]:
     """The kinds of shift that were asked for, all by default; `UsageError` for an unknown one."""
     unknown = [kind for kind in asked if kind not in KINDS]
     if unknown:
@@ -174,7 +174,7 @@ def _contestant(given: Any) -> Contestant:
     cls = type(given) if isinstance(given, Estimator) else given
     if isinstance(cls, type) and issubclass(cls, Estimator):
         name = str(cls.name)
-        return Contestant(name, lambda case: _by_estimate(case, name), _code(cls), cls)
+        return Contestant(name, lambda case: _by_estimate(case, name), fingerprint(cls), cls)
     if not callable(given) or isinstance(given, type):
         raise UsageError(
             f"expected an estimator or a function of reference, target and level, got {given!r}; "
@@ -186,10 +186,10 @@ def _contestant(given: Any) -> Contestant:
         answer: Triple = given(case.reference, case.unlabelled, LEVEL)
         return answer
 
-    return Contestant(name, ask, _code(given))
+    return Contestant(name, ask, fingerprint(given))
 
 
-def _code(thing: Any) -> str:
+def fingerprint(thing: Any) -> str:
     """A fingerprint of the file that defines a class or a function; of its name where there is none."""
     try:
         content = Path(inspect.getfile(thing)).read_bytes()

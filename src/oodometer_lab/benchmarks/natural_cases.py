@@ -83,7 +83,7 @@ class NaturalCase:
         return self._record(self.target, labelled=True).accuracy
 
     def _record(self, part: str, labelled: bool) -> Predictions:
-        labels, probabilities = _table(self.split)[part]
+        labels, probabilities = table_of(self.split)[part]
         others = [p.argmax(axis=1) for name, p in probabilities.items() if name != self.model]
         return Predictions.from_probabilities(
             probabilities[self.model],
@@ -93,7 +93,7 @@ class NaturalCase:
 
 
 @cache
-def _table(split: str) -> dict[str, tuple[Any, dict[str, Any]]]:
+def table_of(split: str) -> dict[str, tuple[Any, dict[str, Any]]]:
     """Part -> its labels, shape (sample,), and the probabilities of each model, shape (sample, class)."""
     import pyarrow.parquet as pq
 
@@ -134,7 +134,7 @@ def natural_cases() -> tuple[NaturalCase, ...]:
             kind="none" if target == SAME else kind,
         )
         for split, kind in SPLITS.items()
-        for model in next(iter(_table(split).values()))[1]
-        for target in _table(split)
+        for model in next(iter(table_of(split).values()))[1]
+        for target in table_of(split)
         if target != REFERENCE
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oodometer.cli import output
 from oodometer.cli.commands import Written, command, group
@@ -13,6 +13,9 @@ from oodometer.errors import UsageError
 from oodometer.options import argument
 
 from ..verbs.options import CollectPairsOptions, JudgeOptions, TrainOptions
+
+if TYPE_CHECKING:
+    from ..verbs.discriminate.judged import JudgedOutputs
 
 _GROUP = group("discriminate", "Judges that tell right outputs of a model from wrong ones.")
 
@@ -87,26 +90,26 @@ def predict(options: dict[str, Any], to: Written) -> None:
         several = {name: plain[0][name] for name in ("command", "version", "argv")} | {
             "files": plain
         }
+        answer = plain[0] if len(plain) == 1 else several
         page = None
-        if (
-            to.report is not None
-        ):  # the page of `evaluate`, whose section on votes has bounds, trade-off and subsets
-            from oodometer.verbs.evaluate import evaluate
-
-            if any(outputs.metric != "exact" or outputs.truth is None for outputs in results):
-                raise UsageError(
-                    "a page needs the truth of some rows (gold or correct); without any, write the votes with --out "
-                    "and give them to `oodometer estimate REFERENCE VOTES --report`"
-                )
-            named = [replace(outputs.record, source=Path(outputs.name).name) for outputs in results]
-            judged = evaluate(*named, level=results[0].level, seed=results[0].seed)
-            page = {**judged.to_dict(), "argv": output.command_line()}
-        output.deliver(
-            plain[0] if len(plain) == 1 else several, json=to.json, report=to.report, page=page
-        )
+        if to.report is not None:
+            with_votes = [_with_votes(result) for result in results]
+            page = with_votes[0] if len(plain) == 1 else {**several, "files": with_votes}
+        output.deliver(answer, json=to.json, report=to.report, page=page)
     if to.json != "-":
         for result in results:
             output.show(result)
+
+
+def _with_votes(result: JudgedOutputs) -> dict[str, Any]:
+    """The mapping of judged outputs, with what `evaluate` says of their votes where the truth is known."""
+    plain = result.to_dict()
+    if result.metric != "exact" or result.truth is None:
+        return plain
+    from oodometer.verbs.evaluate import evaluate
+
+    seen = evaluate(result.record, level=result.level, seed=result.seed).to_dict()
+    return {**plain, "votes": seen["votes"]}
 
 
 def _parted(paths: Sequence[str], is_existing: bool) -> tuple[list[str] | None, list[str]]:

@@ -211,7 +211,8 @@ def benchmark_view(result: Plain) -> View:
     return View(
         f"Mean absolute error of {own['method']} on natural shifts",
         points(error["value"]),
-        note="" if error["lower"] is None else _error_interval(error),
+        note=f"{percent(error['level'], None)} {error['kind']} interval over the data sets",
+        caveat=_error_ends(error),
         share=False,
         sentences=(
             _beside_headline(result, str(own["method"])),
@@ -233,10 +234,11 @@ def benchmark_view(result: Plain) -> View:
     )
 
 
-def _error_interval(error: Plain) -> str:
-    """The interval of a mean error in words."""
-    ends = f"{100 * error['lower']:.1f} to {points(error['upper'])}"
-    return f"{ends}: {percent(error['level'], None)} {error['kind']} interval over the data sets"
+def _error_ends(error: Plain) -> str:
+    """The ends of the interval of a mean error."""
+    if error["lower"] is None:
+        return "one data set tells no interval"
+    return f"{100 * error['lower']:.1f} to {points(error['upper'])}"
 
 
 def _sources(result: Plain) -> int:

@@ -679,8 +679,9 @@ class BenchmarkOptions(Watched, Typed):
         kw_only=False,
         many=True,
         metavar="ESTIMATOR",
-        help="module:Name of a class that derives from Estimator, or of a function of reference, target and level; the "
-        "module lies in this folder or is installed. Or the name of an estimator of a plugin. Several may be given.",
+        help="module:Name of a class that derives from Estimator, or of a function of reference, target and level (a "
+        "ranker: of targets, labels and references); the module lies in this folder or is installed. Or the name of "
+        "an estimator of a plugin. Several may be given.",
         doc="A class that derives from `oodometer.estimators.Estimator`, a function ``(reference, target, level) -> "
         "(value, lower, upper)``, ``module:name`` of one, the name of a registered one, or a list of these.",
     )

@@ -492,7 +492,7 @@ def votes(result: Result) -> Figure | None:
         return None
     if not is_single:
         alone = [(name, item) for name, item in jury["alone"] if item][:_MOST_JUDGES]
-        called = unique(f"judge {name} alone" for name, _ in alone)
+        called = unique(f"{_judge(name)} alone" for name, _ in alone)
         rows += [entry(name, item) for name, (_, item) in zip(called, alone, strict=True)]
     evaluated = inside(result, "votes", "bounds")
     reference = None if evaluated else inside(result, "reference", "accuracy")
@@ -504,6 +504,11 @@ def votes(result: Result) -> Figure | None:
         axis_title="share of the outputs accepted",
         lines=[("reference", reference, REFERENCE), ("truth", jury["truth"], TRUTH)],
     )
+
+
+def _judge(name: str) -> str:
+    """A judge's name, with the noun where it is a bare number: the end of a long label is cut on a narrow page."""
+    return f"judge {name}" if name.isdigit() else name
 
 
 def _bound_rows(jury: Result) -> Rows:
@@ -633,5 +638,6 @@ def best_chances(result: Result) -> Figure | None:
     labelled = bool(result.get("labelled"))
     if result.get("open"):
         title = "The labels favour no model" if labelled else "Nothing favours a model"
-    read = caption("best-chances", "read" if labelled else "unlabelled")
+    basis = "battles" if "battles" in result else "read" if labelled else "unlabelled"
+    read = caption("best-chances", basis)
     return plot.figure("best-chances", title, read, height=ROW_HEIGHT * len(rows))

@@ -422,7 +422,7 @@ def judged_view(result: Mapping[str, Any]) -> View:
         f"{what[:1].upper()}{what[1:]} by {counted(count, 'judge')}",
         f"{low} to {high}",
         interval_of(result["estimate"]),
-        "no guarantee",
+        caveat="no guarantee",
         sentences=(
             first,
             f"Middle of both bounds: {percent(result['estimate']['value'])}",
