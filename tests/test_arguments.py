@@ -13,7 +13,7 @@ import pytest
 import oodometer
 from oodometer.accuracy_proxies import rank_models
 from oodometer.errors import OodometerError
-from oodometer.options import CHECKS, check_seed
+from oodometer.options import CHECKS, arguments_of, check_seed
 from oodometer.testing import example_record
 from oodometer.verbs.demo import demo
 from oodometer_lab.recipes import reproduce
@@ -79,7 +79,7 @@ ODD: dict[str, Any] = {repr(value)[:20]: value for value in WRONG}
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    return list(inspect.signature(function).parameters.values())
+    return list(arguments_of(function).parameters.values())
 
 
 CASES = [

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 __all__ = [
+    "Alarms",
+    "Asking",
     "Audit",
     "Backtest",
+    "Columns",
     "Comparison",
     "Curve",
     "Diagnosis",
@@ -17,12 +20,16 @@ __all__ = [
     "Estimation",
     "Evaluation",
     "History",
+    "Inference",
     "InputError",
     "Interval",
     "Oodometer",
     "OodometerError",
+    "Perturbation",
     "Plan",
     "Predictions",
+    "Run",
+    "Selective",
     "__version__",
     "audit",
     "backtest",
@@ -71,12 +78,14 @@ _HOMES = {
     "verbs.fit": "Oodometer fit",
     "verbs.history": "history",
     "verbs.methods": "cite methods",
+    "verbs.options": "Alarms Asking Columns Inference Run Selective",
     "verbs.plan": "plan",
     "verbs.rank": "rank",
     "verbs.read": "read_log",
 }
 _ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
 _ROOMS = ("datasets", "errors")
+_WITH = {"Perturbation": "shift"}  # a group of options -> the verb of the lab that brings it
 _OF_LAB = ("discriminate", "predict", "reproduce", "shift", "stress")
 
 
@@ -87,6 +96,11 @@ def __getattr__(name: str) -> Any:
         from .plugins import load
 
         return load("parts", name, f"oodometer.{name}")
+    if name in _WITH:
+        from .options import Group
+
+        __getattr__(_WITH[name])
+        return Group.known[name]
     module = next((module for module, names in _HOMES.items() if name in names.split()), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -102,6 +116,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from oodometer_lab.recipes.reproduce import reproduce
     from oodometer_lab.verbs import discriminate as discriminate
+    from oodometer_lab.verbs.options import Perturbation
     from oodometer_lab.verbs.predict import predict
     from oodometer_lab.verbs.shift import shift
     from oodometer_lab.verbs.stress import stress
@@ -129,6 +144,7 @@ if TYPE_CHECKING:
     from .verbs.fit import Oodometer, fit
     from .verbs.history import history
     from .verbs.methods import cite, methods
+    from .verbs.options import Alarms, Asking, Columns, Inference, Run, Selective
     from .verbs.plan import plan
     from .verbs.rank import rank
     from .verbs.read import read_log

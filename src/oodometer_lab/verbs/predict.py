@@ -104,19 +104,22 @@ class Asked(PredictOptions):
             raise UsageError(f"expected at least 2 candidates, got {self.candidates}")
 
     @property
-    def columns(self) -> Columns:
+    def where_it_stands(self) -> Columns:
         """Where inputs, labels and ids stand."""
         return Columns(as_names(self.inputs), self.label, self.id, as_names(self.keep))
 
     @property
     def extra(self) -> tuple[str, ...]:
         """Further columns of the predictions."""
-        return ("id", *self.columns.keep, "time", "group", "variance", *CONDITION)
+        return ("id", *self.where_it_stands.keep, "time", "group", "variance", *CONDITION)
 
     def examples(self, reads: Sequence[Any]) -> Examples:
         """The data as models of these kinds read them."""
         return open_examples(
-            self.data, reads, self.columns, Drawing(self.candidates, self.seed, self.replies)
+            self.data,
+            reads,
+            self.where_it_stands,
+            Drawing(self.candidates, self.seed, self.replies),
         )
 
     def batches(self, examples: Examples, first: int = 0) -> Iterator[tuple[int, Batch]]:
@@ -384,7 +387,11 @@ def predict(options: Asked) -> Prediction:
             "replies are of rankers, and this model reads no dialogues; leave them out"
         )
     examples = options.examples(classifier.reads)
-    if classifier.by_position and examples.modality == "table" and not options.columns.inputs:
+    if (
+        classifier.by_position
+        and examples.modality == "table"
+        and not options.where_it_stands.inputs
+    ):
         raise UsageError(f"this model {BY_POSITION}")
     if examples.modality != "image":
         only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
