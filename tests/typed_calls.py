@@ -67,7 +67,7 @@ def main() -> None:
     )
     assert_type(o.compare([table, {**table, "probabilities": p[::-1]}]), o.Comparison)
     assert_type(o.Predictions.from_probabilities(p, label=y), o.Predictions)
-    assert_type(o.read(table), o.Predictions)
+    assert_type(o.load(table), o.Predictions)
 
 
 if __name__ == "__main__":

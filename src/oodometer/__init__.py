@@ -40,13 +40,13 @@ __all__ = [
     "evaluate",
     "fit",
     "history",
+    "load",
     "load_result",
     "methods",
     "plan",
     "predict",
     "rank",
     "read",
-    "read_log",
     "reproduce",
     "shift",
     "stress",
@@ -68,7 +68,7 @@ _HOMES = {
     "results.evaluation": "Evaluation",
     "results.history": "History",
     "results.plan": "Plan",
-    "store": "read write",
+    "store": "load write",
     "verbs.audit": "audit",
     "verbs.backtest": "backtest",
     "verbs.compare": "compare",
@@ -81,9 +81,9 @@ _HOMES = {
     "verbs.options": "Alarms Asking Columns Inference Run Selective",
     "verbs.plan": "plan",
     "verbs.rank": "rank",
-    "verbs.read": "read_log",
+    "verbs.read": "read",
 }
-_ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
+_ELSEWHERE = {"load": "read_predictions", "write": "write_predictions"}
 _ROOMS = ("datasets", "errors")
 _WITH = {"Perturbation": "shift"}  # a group of options -> the verb of the lab that brings it
 _OF_LAB = ("discriminate", "predict", "reproduce", "shift", "stress")
@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from .results.estimation import Estimation
     from .results.history import History
     from .results.plan import Plan
-    from .store import read_predictions as read
+    from .store import read_predictions as load
     from .store import write_predictions as write
     from .verbs.audit import Audit, audit
     from .verbs.backtest import Backtest, backtest
@@ -147,4 +147,4 @@ if TYPE_CHECKING:
     from .verbs.options import Alarms, Asking, Columns, Inference, Run, Selective
     from .verbs.plan import plan
     from .verbs.rank import rank
-    from .verbs.read import read_log
+    from .verbs.read import read

@@ -583,7 +583,7 @@ _place = need(
 )
 several_or_none = need("a list", lambda value: isinstance(value, (list, tuple)))
 record = need(
-    "a Predictions record (oodometer.read gives one)",
+    "a Predictions record (oodometer.load gives one)",
     lambda value: all(hasattr(value, one) for one in ("fields", "columns", "source")),
 )
 

@@ -21,7 +21,7 @@ from oodometer_lab.verbs.discriminate import collect_pairs, judge_outputs, train
 VERBS: dict[str, Callable[..., Any]] = {
     "benchmark": natural,
     "demo": demo,
-    "read": oodometer.read_log,
+    "read": oodometer.read,
     "report": oodometer.load_result,
     "reproduce": reproduce,
     "discriminate collect": collect_pairs,

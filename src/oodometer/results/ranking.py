@@ -10,7 +10,20 @@ from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from .values import Interval, Record, Skipped, counted, percent, plain, points, shortened
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cell, cells_of, ends, shows, with_ends
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Named,
+    Shown,
+    Table,
+    View,
+    cell,
+    cells_of,
+    ends,
+    shows,
+    with_ends,
+)
 
 FACTORS_MAY_MISLEAD = (
     "a factor can order models the wrong way round: across architectures the paper's factors are "
@@ -141,7 +154,7 @@ class ExplainedExample(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class FewShotRanking(Shown, Record):
+class FewShotRanking(Shown, Record, Named[RankedModel]):
     """What `rank` found; at a prompt and in a notebook it shows its summary.
 
     ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at. labelled, pool
@@ -187,7 +200,7 @@ class FewShotRanking(Shown, Record):
     notes: Strings = ()
     warnings: Strings = ()
     argv: str | None = None
-    _command = "rank"
+    _command, _noun, _entries = "rank", "model", ("ranking", "model")
     _untold = frozenset(
         {"ranking", "evidence", "suggested", "columns", "id_column", "numbered", "label_column"}
     )

@@ -1384,7 +1384,7 @@ class CiteOptions(Options):
 
 
 class ReadOptions(Renaming):
-    """What `read_log` is asked."""
+    """What `read` is asked."""
 
     logs: Any = argument(
         kw_only=False,

@@ -1,4 +1,4 @@
-"""The verb `read_log`: a log, a folder of logs or a table of results: what it holds, and what can be asked of it."""
+"""The verb `read`: a log, a folder of logs or a table of results: what it holds, and what can be asked of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 
 
 @verb(ReadOptions)
-def read_log(options: ReadOptions) -> Reading:
+def read(options: ReadOptions) -> Reading:
     """Read a log of an evaluation, a folder of logs, or a table of results: its columns and what each is taken for, how
     good the answers are where that is known, and what can be asked of it, with the commands; and write it to a file
     that every other command reads. Raises `InputError` for what cannot be read, with what to do with it, for a row that
@@ -39,7 +39,7 @@ def read_log(options: ReadOptions) -> Reading:
     >>> row = {"doc_id": 0, "doc": {}, "target": "4", "arguments": {}, "resps": [["4"]], "filtered_resps": ["4"]}
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "samples_sums.jsonl"
     >>> _ = path.write_text(json.dumps({**row, "exact_match": 1.0, "metrics": ["exact_match"]}))
-    >>> result = read_log(path)
+    >>> result = read(path)
     >>> result.record.columns["id"].tolist(), [question.asks for question in result.questions][:2]
     (['0'], ['How good is it?', 'Is another better?'])
     """

@@ -23,7 +23,7 @@ from oodometer.store import as_source, refuse_clashes, write_predictions
 from oodometer.store.harness import LogOptions, log_files, log_kind
 from oodometer.store.write import write_part
 from oodometer.verbs.named_models import as_names, said_model, twice_named
-from oodometer.verbs.read import EXAMPLES, check_out, read_log
+from oodometer.verbs.read import EXAMPLES, check_out, read
 from oodometer.verbs.read_content import known_number
 from oodometer.version import __version__
 
@@ -443,7 +443,7 @@ def _read_log(options: Asked) -> Prediction:
         raise UsageError(
             "a log holds the answers already: only --metric, --filter and --keep-input go with it"
         )
-    result = read_log(
+    result = read(
         options.model,
         out=options.out,
         metric=options.metric,
