@@ -46,6 +46,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.diagnose: {"reference": RECORD, "target": TARGET},
     oodometer.backtest: {"reference": RECORD, "methods": ["source"], "families": ["none"], "repeats": 1, "cache": None},
     oodometer.load: {"data": RECORD},
+    oodometer.suggest_rows: {"reference": RECORD, "target": TARGET, "number": 3},
     oodometer.read: {"logs": "none.eval"},
     oodometer.write: {"record": RECORD, "path": "/dev/null/p.csv"},
     oodometer.write_report: {"result": EVALUATION, "path": "/dev/null/p.html"},

@@ -116,6 +116,22 @@ def test_what_cannot_be_is_said() -> None:
             o.diagnose(TABLE, TARGET, columns=wrong)  # type: ignore[arg-type]
 
 
+def test_rows_to_label_are_those_of_an_audit() -> None:
+    reference = {"probabilities": TABLE["probabilities"], "label": TABLE["y"]}
+    few = {"row": [0, 1, 2, 3], "label": [0, 0, 1, 1]}
+    for by in ("random", "confidence"):
+        found = o.suggest_rows(reference, TARGET, 10, by=by, labels=few, seed=3)
+        audited = o.audit(reference, TARGET, suggest=10, suggest_by=by, labels=few, seed=3)
+        assert audited.suggestion is not None
+        assert found.row.tolist() == audited.suggestion.row.tolist()
+        assert not {0, 1, 2, 3} & {*found.row.tolist()}
+    named = o.suggest_rows(TABLE, TARGET, 10, columns=o.Columns(mapping={"y": "label"}))
+    assert len(named.row) == 10
+    for wrong in (0, 1000):
+        with pytest.raises(UsageError, match="expected"):
+            o.suggest_rows(reference, TARGET, wrong)
+
+
 def test_an_unset_group_is_nothing() -> None:
     found = o.diagnose(TABLE, TARGET, columns=o.Columns(mapping={"y": "label"}), run=o.Run())
     assert found == o.diagnose(TABLE, TARGET, mapping={"y": "label"})

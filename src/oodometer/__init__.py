@@ -50,6 +50,7 @@ __all__ = [
     "reproduce",
     "shift",
     "stress",
+    "suggest_rows",
     "write",
     "write_report",
 ]
@@ -69,7 +70,7 @@ _HOMES = {
     "results.history": "History",
     "results.plan": "Plan",
     "store": "load write",
-    "verbs.audit": "audit",
+    "verbs.audit": "audit suggest_rows",
     "verbs.backtest": "backtest",
     "verbs.compare": "compare",
     "verbs.diagnose": "diagnose",
@@ -135,7 +136,7 @@ if TYPE_CHECKING:
     from .results.plan import Plan
     from .store import read_predictions as load
     from .store import write_predictions as write
-    from .verbs.audit import Audit, audit
+    from .verbs.audit import Audit, audit, suggest_rows
     from .verbs.backtest import Backtest, backtest
     from .verbs.compare import compare
     from .verbs.diagnose import diagnose

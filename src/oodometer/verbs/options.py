@@ -15,6 +15,7 @@ from ..options import (
     Options,
     argument,
     check_of,
+    is_whole,
     need,
     one_of,
     option,
@@ -94,7 +95,7 @@ _SHAPES = (
 )
 
 
-class Reference(Options):
+class Known(Options):
     """What is known."""
 
     reference: Any = argument(
@@ -105,6 +106,10 @@ class Reference(Options):
         "them; or labels alone, shape (n,), and their probabilities behind them. Or what was learnt from a reference "
         "before, an `Oodometer` or its file: the options of that fit hold then.",
     )
+
+
+class Reference(Known):
+    """What is known, which may be the first of several arrays."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -818,39 +823,9 @@ class RefitOptions(LabelsAndP, Where, Sliced, Past, Cut, Running, WithRun):
     """What `Oodometer.fit` is asked."""
 
 
-class AuditOptions(
-    Judged,
-    Pair,
-    Where,
-    Clock,
-    Key,
-    Cluster,
-    Scale,
-    Level,
-    Reading,
-    Features,
-    Running,
-    Grouped,
-    WithAlarms,
-):
-    """What `audit` is asked."""
+class LabelFiles(Options):
+    """Truth of some rows."""
 
-    target: Any = argument(
-        kw_only=False,
-        default=None,
-        path="read",
-        help="Predictions of the same model on the data in question. With --judge REFERENCE alone is the data, or an "
-        "earlier run of the judge on other rows.",
-        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate. With "
-        "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.",
-    )
-    by: str | None = option(
-        default=None,
-        group=_ROWS,
-        metavar="COLUMN",
-        rare=True,
-        help="With --judge: the rate of each value of this column, too.",
-    )
     labels: Any = option(
         default=None,
         group=_ROWS,
@@ -862,6 +837,11 @@ class AuditOptions(
         doc="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, null "
         "where unknown. Several files in the order of labelling. By default the target's own labels.",
     )
+
+
+class Suggesting(Options):
+    """How many rows to label next."""
+
     suggest: int = option(
         default=0, group=_WHAT, help="Draw so many unlabelled rows to label next."
     )
@@ -872,6 +852,11 @@ class AuditOptions(
         help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
         "that is predicted to make the exact interval narrower).",
     )
+
+
+class Worksheets(Options):
+    """Where rows to label are written."""
+
     out: str | Path | None = option(
         default=None,
         group=_WHAT,
@@ -887,6 +872,11 @@ class AuditOptions(
         rare=True,
         help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.',
     )
+
+
+class Audited(Options):
+    """What an audit says."""
+
     margin: float = option(
         default=0.01,
         group=_WHAT,
@@ -925,6 +915,63 @@ class AuditOptions(
         default=False,
         flag="",
         help="Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.",
+    )
+
+
+class SuggestOptions(
+    Target, Known, LabelFiles, Worksheets, Where, Clock, Key, Level, Reading, Running, Grouped
+):
+    """What `suggest_rows` is asked."""
+
+    number: int = argument(
+        kw_only=False,
+        check=need("a whole number from 1 on", lambda value: is_whole(value, 1), int),
+        help="So many rows.",
+    )
+    by: str = option(
+        default="random",
+        help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
+        "that is predicted to make the exact interval narrower).",
+    )
+    seed: int = option(default=0, help="Seed of the draws.")
+
+
+class AuditOptions(
+    LabelFiles,
+    Suggesting,
+    Worksheets,
+    Audited,
+    Judged,
+    Pair,
+    Where,
+    Clock,
+    Key,
+    Cluster,
+    Scale,
+    Level,
+    Reading,
+    Features,
+    Running,
+    Grouped,
+    WithAlarms,
+):
+    """What `audit` is asked."""
+
+    target: Any = argument(
+        kw_only=False,
+        default=None,
+        path="read",
+        help="Predictions of the same model on the data in question. With --judge REFERENCE alone is the data, or an "
+        "earlier run of the judge on other rows.",
+        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate. With "
+        "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.",
+    )
+    by: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="COLUMN",
+        rare=True,
+        help="With --judge: the rate of each value of this column, too.",
     )
 
 
@@ -1639,7 +1686,7 @@ class Alarms(Group, Bounds, Gate, Counted):
     >>> alarms = Alarms(fail_below={"f1": 0.8}, fail_drop=0.05)
     >>> import oodometer
     >>> reference = {"probabilities": [[0.9, 0.1], [0.3, 0.7]] * 50, "label": [0, 1, 0, 0] * 25}
-    >>> found = oodometer.estimate(reference, reference, methods=["ac"], backtest=None, alarms=alarms)
+    >>> found = oodometer.estimate(reference, reference, methods=["cbpe"], backtest=None, alarms=alarms)
     >>> [rule.metric for rule in found.alarms.rules]
     ['f1', 'accuracy']
     """
