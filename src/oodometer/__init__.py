@@ -90,7 +90,16 @@ _WITH = {"Perturbation": "shift"}  # a group of options -> the verb of the lab t
 _OF_LAB = ("discriminate", "predict", "reproduce", "shift", "stress")
 
 
+_FORMER = {"read_log": "read"}  # a name that goes -> what it is called now
+
+
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        import warnings
+
+        now = f"oodometer.{_FORMER[name]}"
+        warnings.warn(f"oodometer.{name} is {now} now", FutureWarning, stacklevel=2)
+        name = _FORMER[name]
     if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _OF_LAB:

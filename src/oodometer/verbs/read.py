@@ -47,7 +47,8 @@ def read(options: ReadOptions) -> Reading:
     paths = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
     if not paths or not all(isinstance(path, (str, os.PathLike)) for path in paths):
         raise UsageError(
-            f"expected the path of a log or a table, or a list of logs, got {str(logs)[:60] or 'nothing'}"
+            f"expected the path of a log or a table, or a list of logs, got {str(logs)[:60] or 'nothing'}; "
+            "predictions in memory are read by oodometer.load"
         )
     refuse_clashes({"the file to write": out}, paths)
     check_out(out, folders=True)
