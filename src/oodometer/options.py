@@ -121,10 +121,9 @@ class Options:
     )  # options of its groups that this record shows with --help-all alone
     unsaid: ClassVar[frozenset[str]] = frozenset()  # options of its groups that a shell has not
     apart: ClassVar[frozenset[str]] = frozenset()  # options that mean something else in a `Group`
-    short: ClassVar[bool] = False  # whether its text is what was given
 
     def __init_subclass__(cls) -> None:
-        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=not cls.short)(cls)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
         for name, field, about in declared(cls):
             _ = about.check or check_of(
                 name, field.type
@@ -153,6 +152,18 @@ class Options:
                 object.__setattr__(
                     self, name, (about.check or check_of(name, field.type))(name, value)
                 )
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What differs from the defaults, by its name."""
+        values = (
+            (name, getattr(self, name), field.default) for name, field, _ in declared(type(self))
+        )
+        return {name: value for name, value, default in values if not _is_default(value, default)}
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
+        return f"{type(self).__name__}({given})"
 
 
 Declared = tuple[str, "dataclasses.Field[Any]", About]
@@ -195,7 +206,6 @@ class Group(Options):
     TypeError: Intervals() got an unexpected keyword argument 'levl'; did you mean level=?
     """
 
-    short = True
     known: ClassVar[dict[str, type[Group]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -216,23 +226,11 @@ class Group(Options):
                     )
             return super().__new__(cls)
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """What differs from the defaults, by its name."""
-        values = (
-            (name, getattr(self, name), field.default) for name, field, _ in declared(type(self))
-        )
-        return {name: value for name, value, default in values if not _is_default(value, default)}
-
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.given == other.given
 
     def __hash__(self) -> int:
         return hash((type(self), *self.given))  # values may be lists
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
-        return f"{type(self).__name__}({given})"
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -274,10 +272,8 @@ def ungrouped(record: type[Options], called: str, given: Mapping[str, Any]) -> d
     options = {name for name, _, _ in declared(record)}
     for name, kind in groups_of(record).items():
         value = given.get(name)
-        if not isinstance(value, Group):
-            if value is None or name in options:  # an option may have the name of its group
-                continue
-            raise _wrong(name, f"oodometer.{kind.__name__}(...)", value)
+        if value is None or (name in options and not isinstance(value, Group)):
+            continue  # an option may have the name of its group
         if not isinstance(value, kind):
             raise _wrong(name, f"oodometer.{kind.__name__}(...)", value)
         del out[name]
@@ -414,10 +410,10 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
             )
             raise TypeError(f"{error}; {hint}{'' if near else 'its options by name'}") from None
         try:
-            bound = ungrouped(record, function.__name__, bound)
             with np.errstate(under="ignore"):  # what a user has set is no part of the question
                 return function(
-                    *(bound.pop(parameter.name, ()) for parameter in before), record(**bound)
+                    *(bound.pop(parameter.name, ()) for parameter in before),
+                    record(**ungrouped(record, function.__name__, bound)),
                 )
         except OodometerError as error:
             reword(error, hints)

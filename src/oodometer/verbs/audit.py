@@ -155,8 +155,7 @@ def suggest_rows(options: SuggestOptions) -> Suggestion:
     >>> len(found.row), {0, 1} & set(found.row.tolist()), found.share
     (10, set(), 1.0)
     """
-    asked = {"suggest": options.number, "suggest_by": options.by, "by": None}
-    job = AuditJob.of(options, **asked)
+    job = AuditJob.of(options, suggest=options.number, suggest_by=options.by, by=None)
     inputs = [job.reference, job.target]
     refuse_clashes({"out": job.out}, flat((*inputs, job.labels)))
     with executing("suggest_rows", job, reference=job.reference, target=job.target) as execution:
