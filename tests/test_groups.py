@@ -54,7 +54,9 @@ def test_an_oodometer_takes_groups() -> None:
     columns = o.Columns(mapping={"y": "label"})
     made = o.Oodometer(columns=columns, inference=o.Inference(backtest=None), methods=["ac"])
     assert (made.get_params()["mapping"], made.get_params()["backtest"]) == ({"y": "label"}, None)
-    assert "columns" not in made.get_params()
+    assert {*made.get_params()} == {
+        *inspect.signature(o.Oodometer).parameters
+    }  # as scikit-learn has it
     found = made.fit(TABLE, run=o.Run(workers=1)).estimate(TARGET, alarms=o.Alarms(fail_below=0.99))
     assert found.alarms is not None
     assert found.alarms.where

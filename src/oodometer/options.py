@@ -303,9 +303,12 @@ def placed(record: Any, *places: str) -> list[str]:
 
 
 def takes(
-    options: Callable[P, Options],
+    options: Callable[P, Options], *, flat: bool = False
 ) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
-    """Decorator: a method of any keywords becomes one of the options of a record, which it gets as they were given."""
+    """Decorator: a method of any keywords becomes one of the options of a record, which it gets as they were given.
+
+    ``flat`` shows its signature with every option and without groups, as scikit-learn reads parameters off it.
+    """
     record = cast("type[Options]", options)
 
     def wrap(function: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
@@ -322,7 +325,7 @@ def takes(
             bound = every.bind(self, *args, **kwargs).arguments
             return function(**usual | ungrouped(record, of, bound))
 
-        _show(called, every, record)
+        _show(called, every, {*groups_of(record)} if flat else _in_groups(record))
         called.__annotations__ = {field.name: field.type for field in dataclasses.fields(record)}
         called.__doc__ = documented(function.__doc__, record) if function.__doc__ else None
         return cast("Callable[Concatenate[Any, P], R]", called)
@@ -419,15 +422,15 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
             reword(error, hints)
             raise
 
-    _show(called, signature, record)
+    _show(called, signature, _in_groups(record))
     called.__annotations__ = {**hints, "return": returned}
     called.__doc__ = documented(function.__doc__ or "", record)
     return called
 
 
-def _show(called: Any, every: inspect.Signature, record: type[Options]) -> None:
-    """Show the signature without the options of groups."""
-    shown = [p for name, p in every.parameters.items() if name not in _in_groups(record)]
+def _show(called: Any, every: inspect.Signature, hidden: Collection[str]) -> None:
+    """Show the signature without what is given in another way."""
+    shown = [p for name, p in every.parameters.items() if name not in hidden]
     called.__signature__ = every.replace(parameters=shown)
     called.__arguments__ = every
 
