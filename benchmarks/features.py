@@ -114,7 +114,7 @@ def natural(folder: Path) -> Iterator[dict[str, Any]]:
         cases = sorted(path.parent for path in (folder / f"{bed}+features").glob("*/truth.json"))
         for i in sorted(rng.permutation(len(cases))[:CASES]):
             full = [
-                oodometer.read(cases[i] / f"{side}.parquet") for side in ("reference", "target")
+                oodometer.load(cases[i] / f"{side}.parquet") for side in ("reference", "target")
             ]
             bare = [replace(record, features=None, names={}, _cache={}) for record in full]
             truth = json.loads((cases[i] / "truth.json").read_text(encoding="utf-8"))["accuracy"]

@@ -68,15 +68,15 @@ def results(folder: Path) -> dict[str, Any]:
         folder / f"{name}.parquet" for name in ("reference", "target_2", "labels_2")
     )
     records = {
-        name: oodometer.read(path) for name, path in (("reference", reference), ("target", target))
+        name: oodometer.load(path) for name, path in (("reference", reference), ("target", target))
     }
     votes = {
         name: {"votes": r.members == r.predicted, "confidence": r.probabilities.max(1)}
         for name, r in records.items()
     }
     votes["reference"]["correct"] = records["reference"].verdicts
-    row = np.random.default_rng(0).choice(len(oodometer.read(labels)), 50, replace=False)
-    few = "".join(f"{k},{oodometer.read(labels).label[k]}\n" for k in row)
+    row = np.random.default_rng(0).choice(len(oodometer.load(labels)), 50, replace=False)
+    few = "".join(f"{k},{oodometer.load(labels).label[k]}\n" for k in row)
     (folder / "few.csv").write_text(f"row,label\n{few}")
     return {
         "loans": oodometer.estimate(

@@ -88,9 +88,11 @@ def checks_of(function: FunctionType) -> Checks:
     if any("Self" in str(hint) for hint in hints.values()):
         return None, None, False
     axes = any(names_axes(hint) for hint in (*hints.values(), result.get("return", Any)))
+    # verbs show fewer than they take (`oodometer.options.arguments_of`)
+    signature = getattr(function, "__arguments__", None) or inspect.signature(function)
     plain = [
         one.replace(annotation=one.empty, default=one.empty if one.default is one.empty else None)
-        for one in inspect.signature(function).parameters.values()
+        for one in signature.parameters.values()
     ]
     made: dict[str, Any] = {}
     exec(

@@ -13,7 +13,7 @@ import pytest
 import oodometer
 from oodometer.accuracy_proxies import rank_models
 from oodometer.errors import OodometerError
-from oodometer.options import CHECKS, check_seed
+from oodometer.options import CHECKS, arguments_of, check_seed
 from oodometer.testing import example_record
 from oodometer.verbs.demo import demo
 from oodometer_lab.recipes import reproduce
@@ -45,8 +45,9 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.plan: {"pilots": [RECORD, RECORD], "difference": 0.03},
     oodometer.diagnose: {"reference": RECORD, "target": TARGET},
     oodometer.backtest: {"reference": RECORD, "methods": ["source"], "families": ["none"], "repeats": 1, "cache": None},
-    oodometer.read: {"data": RECORD},
-    oodometer.read_log: {"logs": "none.eval"},
+    oodometer.load: {"data": RECORD},
+    oodometer.suggest_rows: {"reference": RECORD, "target": TARGET, "number": 3},
+    oodometer.read: {"logs": "none.eval"},
     oodometer.write: {"record": RECORD, "path": "/dev/null/p.csv"},
     oodometer.write_report: {"result": EVALUATION, "path": "/dev/null/p.html"},
     oodometer.load_result: {"path": "none.json"},
@@ -79,7 +80,7 @@ ODD: dict[str, Any] = {repr(value)[:20]: value for value in WRONG}
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    return list(inspect.signature(function).parameters.values())
+    return list(arguments_of(function).parameters.values())
 
 
 CASES = [

@@ -27,11 +27,20 @@ def test_parameters_and_results_have_types(name: str) -> None:
     ]
     assert bare == []
     assert name == "Oodometer" or signature.return_annotation is not signature.empty
-    assert all(p.kind is not p.VAR_KEYWORD for p in signature.parameters.values()) or name == "read"
+    assert all(p.kind is not p.VAR_KEYWORD for p in signature.parameters.values()) or name == "load"
 
 
 def test_documented_calls_run_and_have_the_types_that_mypy_sees() -> None:
     typed_calls.main()  # whose types `make lint` checks
+
+
+def test_one_name_is_one_thing() -> None:
+    table = {"prediction": [1, 0], "label": [1, 1]}
+    assert oodometer.load(table).accuracy == 0.5
+    with pytest.raises(oodometer.errors.UsageError, match=r"oodometer\.load"):
+        oodometer.read(table)
+    with pytest.warns(FutureWarning, match=r"oodometer\.read now"):
+        assert oodometer.read_log is oodometer.read
 
 
 def test_rooms_are_reached_from_the_package() -> None:

@@ -198,8 +198,8 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         lambda: estimated(THREE, UNKNOWN, run_folder="run"),
         ["write it to a file"],
         lambda: estimated(
-            o.write(o.read(THREE), "r.parquet"),
-            o.write(o.read(UNKNOWN), "t.parquet"),
+            o.write(o.load(THREE), "r.parquet"),
+            o.write(o.load(UNKNOWN), "t.parquet"),
             run_folder="run",
         ),
     ),
@@ -392,8 +392,8 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
     ),
     "a mapping that is no record": (
         lambda: o.write(THREE, "p.parquet"),
-        ["oodometer.read"],
-        lambda: o.write(o.read(THREE), "p.parquet"),
+        ["oodometer.load"],
+        lambda: o.write(o.load(THREE), "p.parquet"),
     ),
     "an ending of pages": (
         lambda: o.write_report(o.evaluate(THREE), "page.pkl"),
@@ -430,7 +430,7 @@ def test_a_remedy_that_is_done_helps(name: str) -> None:
 def test_a_command_keeps_its_options_and_a_function_its_arguments(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    o.write(o.read(THREE), "r.parquet")
+    o.write(o.load(THREE), "r.parquet")
     assert main(["audit", "r.parquet", "r.parquet", "--out", "next.csv"]) == 2
     assert "--suggest" in capsys.readouterr().err
     with typed(), pytest.raises(OodometerError, match="--labels FILE"):

@@ -27,6 +27,28 @@ def main() -> None:
         o.estimate(reference=table, target={"probabilities": p_target}, backtest=None), o.Estimation
     )
 
+    columns, run = o.Columns(positive="b", cluster="user"), o.Run(workers=1)
+    assert_type(columns, o.Columns)
+    inference, alarms = o.Inference(backtest=None, seed=1), o.Alarms(fail_drop=0.5)
+    users = {**table, "user": np.arange(200) // 2}
+    groups = o.estimate(
+        users,
+        {"probabilities": p_target, "user": np.arange(100)},
+        columns=o.Columns(cluster="user"),
+        run=run,
+        alarms=alarms,
+        inference=inference,
+        methods=["ac"],
+    )
+    assert_type(groups, o.Estimation)
+    assert_type(o.estimate(y, p, p_target, workers=1, seed=1, backtest=None), o.Estimation)
+    assert_type(o.evaluate(users, columns=o.Columns(cluster="user"), run=run), o.Evaluation)
+    assert_type(o.fit(y, p, run=run, inference=inference, methods=["ac"]), o.Oodometer)
+    assert_type(
+        o.compare([table, {**table, "probabilities": p[::-1]}], run=run, alarms=alarms),
+        o.Comparison,
+    )
+
     made = o.Oodometer(methods=["source"], backtest=None).fit(y, p)
     assert_type(made, o.Oodometer)
     assert_type(made.estimate(p_target, labels=[0, 1] * 50), o.Estimation)
@@ -45,7 +67,7 @@ def main() -> None:
     )
     assert_type(o.compare([table, {**table, "probabilities": p[::-1]}]), o.Comparison)
     assert_type(o.Predictions.from_probabilities(p, label=y), o.Predictions)
-    assert_type(o.read(table), o.Predictions)
+    assert_type(o.load(table), o.Predictions)
 
 
 if __name__ == "__main__":

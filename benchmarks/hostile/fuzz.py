@@ -74,7 +74,7 @@ def judge(case: Case, path: Path, folder: Path) -> Case:
     from oodometer import OodometerError
 
     try:
-        record = oodometer.read(path)
+        record = oodometer.load(path)
         if case.pair:
             pair = [path, _partner(case, path)]
             told = _asked(*(pair if path.stem == "reference" else pair[::-1]))

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 __all__ = [
+    "Alarms",
+    "Asking",
     "Audit",
     "Backtest",
+    "Columns",
     "Comparison",
     "Curve",
     "Diagnosis",
@@ -17,12 +20,16 @@ __all__ = [
     "Estimation",
     "Evaluation",
     "History",
+    "Inference",
     "InputError",
     "Interval",
     "Oodometer",
     "OodometerError",
+    "Perturbation",
     "Plan",
     "Predictions",
+    "Run",
+    "Selective",
     "__version__",
     "audit",
     "backtest",
@@ -33,16 +40,17 @@ __all__ = [
     "evaluate",
     "fit",
     "history",
+    "load",
     "load_result",
     "methods",
     "plan",
     "predict",
     "rank",
     "read",
-    "read_log",
     "reproduce",
     "shift",
     "stress",
+    "suggest_rows",
     "write",
     "write_report",
 ]
@@ -61,8 +69,8 @@ _HOMES = {
     "results.evaluation": "Evaluation",
     "results.history": "History",
     "results.plan": "Plan",
-    "store": "read write",
-    "verbs.audit": "audit",
+    "store": "load write",
+    "verbs.audit": "audit suggest_rows",
     "verbs.backtest": "backtest",
     "verbs.compare": "compare",
     "verbs.diagnose": "diagnose",
@@ -71,22 +79,38 @@ _HOMES = {
     "verbs.fit": "Oodometer fit",
     "verbs.history": "history",
     "verbs.methods": "cite methods",
+    "verbs.options": "Alarms Asking Columns Inference Run Selective",
     "verbs.plan": "plan",
     "verbs.rank": "rank",
-    "verbs.read": "read_log",
+    "verbs.read": "read",
 }
-_ELSEWHERE = {"read": "read_predictions", "write": "write_predictions"}
+_ELSEWHERE = {"load": "read_predictions", "write": "write_predictions"}
 _ROOMS = ("datasets", "errors")
+_WITH = {"Perturbation": "shift"}  # a group of options -> the verb of the lab that brings it
 _OF_LAB = ("discriminate", "predict", "reproduce", "shift", "stress")
 
 
+_FORMER = {"read_log": "read"}  # a name that goes -> what it is called now
+
+
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        import warnings
+
+        now = f"oodometer.{_FORMER[name]}"
+        warnings.warn(f"oodometer.{name} is {now} now", FutureWarning, stacklevel=2)
+        name = _FORMER[name]
     if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _OF_LAB:
         from .plugins import load
 
         return load("parts", name, f"oodometer.{name}")
+    if name in _WITH:
+        from .options import Group
+
+        __getattr__(_WITH[name])
+        return Group.known[name]
     module = next((module for module, names in _HOMES.items() if name in names.split()), None)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -102,6 +126,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from oodometer_lab.recipes.reproduce import reproduce
     from oodometer_lab.verbs import discriminate as discriminate
+    from oodometer_lab.verbs.options import Perturbation
     from oodometer_lab.verbs.predict import predict
     from oodometer_lab.verbs.shift import shift
     from oodometer_lab.verbs.stress import stress
@@ -118,9 +143,9 @@ if TYPE_CHECKING:
     from .results.estimation import Estimation
     from .results.history import History
     from .results.plan import Plan
-    from .store import read_predictions as read
+    from .store import read_predictions as load
     from .store import write_predictions as write
-    from .verbs.audit import Audit, audit
+    from .verbs.audit import Audit, audit, suggest_rows
     from .verbs.backtest import Backtest, backtest
     from .verbs.compare import compare
     from .verbs.diagnose import diagnose
@@ -129,6 +154,7 @@ if TYPE_CHECKING:
     from .verbs.fit import Oodometer, fit
     from .verbs.history import history
     from .verbs.methods import cite, methods
+    from .verbs.options import Alarms, Asking, Columns, Inference, Run, Selective
     from .verbs.plan import plan
     from .verbs.rank import rank
-    from .verbs.read import read_log
+    from .verbs.read import read

@@ -10,7 +10,12 @@ How a verb is declared, with `diagnose` as the pattern (`verbs/options.py`, `ver
 3. ``help`` is the line of ``-h`` and of the docstring; ``doc=`` a longer one for Python. ``flag`` is how a shell spells
    it where that is not its name, ``""`` keeps it out; ``parse`` makes the value of the typed text, of the list of them
    where ``many``; ``path`` is "read", "written" or "folder"; ``rare`` shows it with ``--help-all`` alone.
-4. The verb is ``@verb(DiagnoseOptions) def diagnose(options: DiagnoseOptions) -> Diagnosis``; its docstring has no
+4. What several verbs share belongs to a `Group`, a record that users make once and hand to each of them: the class
+   that declares the option (``Features``) is a base of the group (``class Columns(Group, ..., Features)``) and of the
+   records of verbs, which take the group by ``columns: Columns | None = whole(default=None, of="Columns")``
+   (`WithColumns`, `Grouped`, ...). Its options leave the signature that is shown; by their own names they work all the
+   same. ``apart`` of a record names options that mean something else there.
+5. The verb is ``@verb(DiagnoseOptions) def diagnose(options: DiagnoseOptions) -> Diagnosis``; its docstring has no
    Parameters block, which is made. The command is ``@command(DiagnoseOptions, written=("json", "out"))`` over a
    function of the arguments as the verb takes them and of where the answer goes (`cli/commands.py`).
 """
@@ -29,6 +34,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import (
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Concatenate,
@@ -71,9 +77,17 @@ class About:
     positional: bool = False
 
 
-def option(*, default: Any, kw_only: bool = True, **about: Any) -> Any:
-    """A field of a record of options; ``about`` are fields of `About`, of which ``help`` is needed."""
-    return dataclasses.field(default=default, kw_only=kw_only, metadata={"about": About(**about)})
+def option(*, default: Any, kw_only: bool = True, of: str | None = None, **about: Any) -> Any:
+    """A field of a record of options; ``about`` are fields of `About`, of which ``help`` is needed. ``of`` is the class
+    of the `Group` that may stand in its place, where both have one name.
+    """
+    metadata = {"about": About(**about)} | ({} if of is None else {"whole": of})
+    return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
+
+
+def whole(*, default: Any, of: str) -> Any:
+    """A field of a record of options that takes a `Group` of them at once: the name of its class."""
+    return dataclasses.field(default=default, kw_only=True, metadata={"whole": of})
 
 
 def argument(*, kw_only: Literal[False], default: Any = dataclasses.MISSING, **about: Any) -> Any:
@@ -82,11 +96,13 @@ def argument(*, kw_only: Literal[False], default: Any = dataclasses.MISSING, **a
     Without a default it must be given. With ``flag`` it is an option in the shell. An `option` that must be given has
     the default ``dataclasses.MISSING``.
     """
-    metadata = {"about": About(**about, positional="flag" not in about)}
+    metadata: dict[str, Any] = {"about": About(**about, positional="flag" not in about)}
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
+@dataclass_transform(
+    kw_only_default=True, frozen_default=True, field_specifiers=(option, argument, whole)
+)
 class Options:
     """A record of options: a class that derives from it is a frozen dataclass whose values have passed their checks.
 
@@ -103,9 +119,11 @@ class Options:
     rarely: ClassVar[frozenset[str]] = (
         frozenset()
     )  # options of its groups that this record shows with --help-all alone
+    unsaid: ClassVar[frozenset[str]] = frozenset()  # options of its groups that a shell has not
+    apart: ClassVar[frozenset[str]] = frozenset()  # options that mean something else in a `Group`
 
     def __init_subclass__(cls) -> None:
-        dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
         for name, field, about in declared(cls):
             _ = about.check or check_of(
                 name, field.type
@@ -135,6 +153,18 @@ class Options:
                     self, name, (about.check or check_of(name, field.type))(name, value)
                 )
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """What differs from the defaults, by its name."""
+        values = (
+            (name, getattr(self, name), field.default) for name, field, _ in declared(type(self))
+        )
+        return {name: value for name, value, default in values if not _is_default(value, default)}
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
+        return f"{type(self).__name__}({given})"
+
 
 Declared = tuple[str, "dataclasses.Field[Any]", About]
 
@@ -150,11 +180,116 @@ def declared(record: Any) -> Iterator[Declared]:
     ]
     for name in dict.fromkeys((*positional, *groups)):
         about = fields[name].metadata["about"]
+        if name in record.rarely:
+            about = dataclasses.replace(about, rare=True)
         yield (
             name,
             fields[name],
-            dataclasses.replace(about, rare=True) if name in record.rarely else about,
+            dataclasses.replace(about, flag="") if name in record.unsaid else about,
         )
+
+
+class Group(Options):
+    """Options that belong together, said once and handed to several calls: a frozen record of checked values.
+
+    A class that derives from it is made of the records that declare its options, and documented by them. ``given`` is
+    what differs from the defaults; two are equal, and a text, by that alone.
+
+    >>> class Intervals(Group):
+    ...     '''How wide intervals are.'''
+    ...     level: float = option(default=0.95, help="Level of the intervals.")
+    ...     seed: int = option(default=0, help="Seed of draws.")
+    >>> Intervals(level=0.9, seed=0), Intervals(level=0.9) == Intervals(level=0.9, seed=0)
+    (Intervals(level=0.9), True)
+    >>> Intervals(levl=0.9)
+    Traceback (most recent call last):
+    TypeError: Intervals() got an unexpected keyword argument 'levl'; did you mean level=?
+    """
+
+    known: ClassVar[dict[str, type[Group]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__doc__ = documented(cls.__doc__ or "", cls)
+        Group.known[cls.__name__] = cls
+
+    if not TYPE_CHECKING:  # it takes what the class declares
+
+        def __new__(cls, *args: Any, **given: Any) -> Self:
+            """An object whose options are known by name."""
+            names = [name for name, _, _ in declared(cls)]
+            for name in given:
+                if name not in names:
+                    raise TypeError(
+                        f"{cls.__name__}() got an unexpected keyword argument {name!r}; "
+                        f"{_meant(name, names)}"
+                    )
+            return super().__new__(cls)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.given == other.given
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.given))  # values may be lists
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if isinstance(default, tuple):  # a check may have made a list of it
+        return isinstance(value, (list, tuple)) and (*value,) == default
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _meant(name: str, names: Collection[str]) -> str:
+    """What may have been meant by a name that there is not."""
+    near = [*near_names(name, names)]
+    if near:
+        return f"did you mean {near[0]}=?"
+    homes = [group for group, cls in Group.known.items() if hasattr(cls, name)]
+    return f"{name} is an option of {homes[0]}" if homes else f"it takes {', '.join(names)}"
+
+
+def groups_of(record: Any) -> dict[str, type[Group]]:
+    """Name -> group, of those that a record takes, always in one order; a group takes none."""
+    if issubclass(record, Group):
+        return {}
+    fields = dataclasses.fields(record)
+    names = {f.metadata["whole"]: f.name for f in fields if "whole" in f.metadata}
+    return {names[group]: cls for group, cls in Group.known.items() if group in names}
+
+
+def options_of(group: type[Group], record: Any) -> list[str]:
+    """Names of the options of a group that a record has."""
+    here = {name for name, _, _ in declared(record)} - record.apart
+    return [name for name, _, _ in declared(group) if name in here]
+
+
+def ungrouped(record: type[Options], called: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a verb with those of its groups by their own names.
+
+    Raises `UsageError` for an option that is given twice, and for one that the verb has not.
+    """
+    out = dict(given)
+    options = {name for name, _, _ in declared(record)}
+    for name, kind in groups_of(record).items():
+        value = given.get(name)
+        if value is None or (name in options and not isinstance(value, Group)):
+            continue  # an option may have the name of its group
+        if not isinstance(value, kind):
+            raise _wrong(name, f"oodometer.{kind.__name__}(...)", value)
+        del out[name]
+        here = options_of(kind, record)
+        for one, option_value in value.given.items():
+            if one not in here:
+                raise UsageError(
+                    f"{one} is no option of {called}, which takes {', '.join(here)} of {kind.__name__}; leave it out: "
+                    f"dataclasses.replace({name}, {one}={getattr(kind, one, None)!r})"
+                )
+            if one in given and one != name:
+                raise UsageError(
+                    f"{one} is given twice, by itself and in {name}; leave one of them out"
+                )
+            out[one] = option_value
+    return out
 
 
 def spelt(name: str, about: About) -> list[str]:
@@ -168,25 +303,29 @@ def placed(record: Any, *places: str) -> list[str]:
 
 
 def takes(
-    options: Callable[P, Options],
+    options: Callable[P, Options], *, flat: bool = False
 ) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
-    """Decorator: a method of any keywords becomes one of the options of a record, which it gets as they were given."""
+    """Decorator: a method of any keywords becomes one of the options of a record, which it gets as they were given.
+
+    ``flat`` shows its signature with every option and without groups, as scikit-learn reads parameters off it.
+    """
     record = cast("type[Options]", options)
 
     def wrap(function: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
         self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         returned = inspect.signature(function).return_annotation
-        signature = inspect.Signature(
+        every = inspect.Signature(
             [self_parameter, *_parameters(record)], return_annotation=returned
         )
+        of = function.__qualname__.removesuffix(".__init__")
+        usual = {p.name: p.default for p in _parameters(record) if p.name not in groups_of(record)}
 
         @functools.wraps(function)
         def called(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-            bound = signature.bind(self, *args, **kwargs)
-            bound.apply_defaults()
-            return function(**bound.arguments)
+            bound = every.bind(self, *args, **kwargs).arguments
+            return function(**usual | ungrouped(record, of, bound))
 
-        called.__signature__ = signature  # type: ignore[attr-defined]
+        _show(called, every, {*groups_of(record)} if flat else _in_groups(record))
         called.__annotations__ = {field.name: field.type for field in dataclasses.fields(record)}
         called.__doc__ = documented(function.__doc__, record) if function.__doc__ else None
         return cast("Callable[Concatenate[Any, P], R]", called)
@@ -276,20 +415,46 @@ def _face(function: Callable[..., Any], record: type[Options], *before: inspect.
         try:
             with np.errstate(under="ignore"):  # what a user has set is no part of the question
                 return function(
-                    *(bound.pop(parameter.name, ()) for parameter in before), record(**bound)
+                    *(bound.pop(parameter.name, ()) for parameter in before),
+                    record(**ungrouped(record, function.__name__, bound)),
                 )
         except OodometerError as error:
             reword(error, hints)
             raise
 
-    called.__signature__ = signature  # type: ignore[attr-defined]
+    _show(called, signature, _in_groups(record))
     called.__annotations__ = {**hints, "return": returned}
     called.__doc__ = documented(function.__doc__ or "", record)
     return called
 
 
+def _show(called: Any, every: inspect.Signature, hidden: Collection[str]) -> None:
+    """Show the signature without what is given in another way."""
+    shown = [p for name, p in every.parameters.items() if name not in hidden]
+    called.__signature__ = every.replace(parameters=shown)
+    called.__arguments__ = every
+
+
+def arguments_of(function: Callable[..., Any]) -> inspect.Signature:
+    """All arguments that a function takes, those of its groups by their own names, too."""
+    every: inspect.Signature = getattr(function, "__arguments__", None) or inspect.signature(
+        function
+    )
+    return every
+
+
+def _in_groups(record: type[Options]) -> set[str]:
+    """Names of the options that a record takes in a group, too."""
+    groups = groups_of(record)
+    return {name for kind in groups.values() for name in options_of(kind, record)} - {*groups}
+
+
 def _parameters(record: type[Options]) -> Iterator[inspect.Parameter]:
-    for name, field, _ in declared(record):
+    fields = {field.name: field for field in dataclasses.fields(record)}
+    groups = groups_of(record)
+    own = [name for name, _, _ in declared(record) if name not in groups]
+    for name in (*own, *groups):
+        field = fields[name]
         kind = (
             inspect.Parameter.KEYWORD_ONLY
             if field.kw_only
@@ -303,8 +468,17 @@ def documented(text: str, record: type[Options]) -> str:
     """A docstring with the block of parameters, before what it raises, returns or shows."""
     paragraphs = inspect.cleandoc(text).split("\n\n")
     block = ["Parameters\n----------"]
-    for name, _, about in declared(record):
-        lines = textwrap.wrap(about.doc or about.help, 108, break_on_hyphens=False)
+    groups, hidden = groups_of(record), _in_groups(record)
+    said = {
+        name: about.doc or about.help for name, _, about in declared(record) if name not in hidden
+    }
+    for name, kind in groups.items():
+        own = said.pop(name, "")
+        what = (kind.__doc__ or "").partition(".\n")[0]
+        whole = f"{what} (`oodometer.{kind.__name__}`): {', '.join(options_of(kind, record))}."
+        said[name] = f"{whole} Or as its option ``{name}``: {own}" if own else whole
+    for name, text in said.items():
+        lines = textwrap.wrap(text, 108, break_on_hyphens=False)
         block.append("\n    ".join((f"{name} :", *lines)))
     after = (
         i
@@ -312,7 +486,16 @@ def documented(text: str, record: type[Options]) -> str:
         if re.match(r">>>|Returns |.*\bRaises `", text, re.DOTALL)
     )
     at = next(after, len(paragraphs))
-    return "\n\n".join((*paragraphs[:at], "\n".join(block), *paragraphs[at:]))
+    flat = []
+    if hidden:
+        name, kind = next((n, k) for n, k in groups.items() if options_of(k, record))
+        one = options_of(kind, record)[0]
+        short = (
+            f"Every option of a group may also be given by its own name, ``{one}=...`` for "
+            f"``{name}={kind.__name__}({one}=...)``."
+        )
+        flat = ["\n".join(textwrap.wrap(short, 112, break_on_hyphens=False))]
+    return "\n\n".join((*paragraphs[:at], *flat, "\n".join(block), *paragraphs[at:]))
 
 
 Check = Callable[[str, Any], Any]
@@ -399,7 +582,7 @@ _place = need(
 )
 several_or_none = need("a list", lambda value: isinstance(value, (list, tuple)))
 record = need(
-    "a Predictions record (oodometer.read gives one)",
+    "a Predictions record (oodometer.load gives one)",
     lambda value: all(hasattr(value, one) for one in ("fields", "columns", "source")),
 )
 

@@ -146,7 +146,7 @@ def test_the_verb_gives_the_record() -> None:
 def test_each_format_reads_back(tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"p{ending}"
     oodometer.predict(MC, out=out)
-    record = oodometer.read(out)
+    record = oodometer.load(out)
     assert record.candidate_scores.lengths.tolist() == [3, 2, 4]
     assert record.accuracy == pytest.approx(1 / 3)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typer.main import get_command
 import oodometer
 from oodometer.cli import main
 from oodometer.cli.main import all_commands
+from oodometer.options import arguments_of
 from oodometer.verbs.demo import demo
 from oodometer_lab.benchmarks import natural
 from oodometer_lab.recipes import reproduce
@@ -23,7 +23,7 @@ from .every_command import commands
 VERBS: dict[str, Callable[..., Any]] = {
     "benchmark": natural,
     "demo": demo,
-    "read": oodometer.read_log,
+    "read": oodometer.read,
     "report": oodometer.load_result,
     "reproduce": reproduce,
     "discriminate collect": collect_pairs,
@@ -61,7 +61,7 @@ def words(parameter: Any) -> set[str]:
 def test_every_option_is_an_argument_of_the_same_name(name: str) -> None:
     verb = VERBS.get(name) or getattr(oodometer, name, None)
     assert verb is not None, f"{name}: name its function in VERBS"
-    arguments = set(inspect.signature(verb).parameters)
+    arguments = set(arguments_of(verb).parameters)
     assert COMMANDS[name].params
     for parameter in COMMANDS[name].params:
         called = words(parameter)

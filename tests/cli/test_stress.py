@@ -125,10 +125,10 @@ def test_numbers_are_those_of_the_files(home: Path) -> None:
     told = found()
     (curve,) = told["models"][0]["curves"]
     rows = {row["id"]: number for number, row in enumerate(texts(), 1)}
-    reference = oodometer.read("out/predictions/stress_toy-small/reference.parquet")
+    reference = oodometer.load("out/predictions/stress_toy-small/reference.parquet")
     kept: list[set[int]] = []
     for point in curve["points"][1:]:
-        record = oodometer.read(point["predictions"][0])
+        record = oodometer.load(point["predictions"][0])
         assert record.label is not None
         frame = oodometer.store.as_source(
             point["predictions"][0], extra_columns=["id", "source_row"]
@@ -220,7 +220,7 @@ def test_models_side_by_side_and_runs_of_one(
     plain, point = model["curves"][0]["points"]
     assert plain["spread"]["accuracy"] == {"mean": 0.5, "lowest": 0.0, "highest": 1.0, "runs": 2}
     assert len(point["predictions"]) == point["spread"]["accuracy"]["runs"] == 4
-    values = [(r := oodometer.read(one)).accuracy for one in point["predictions"]]
+    values = [(r := oodometer.load(one)).accuracy for one in point["predictions"]]
     assert r.rows == point["rows"]
     assert point["spread"]["accuracy"]["mean"] == pytest.approx(np.mean(values))
     assert "runs or draws" in capsys.readouterr().out

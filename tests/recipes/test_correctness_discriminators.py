@@ -26,7 +26,7 @@ from tiny_cogs import tiny_tasks, write_cogs
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
-from oodometer import read  # noqa: E402
+from oodometer import load  # noqa: E402
 from oodometer.store import write_predictions  # noqa: E402
 from oodometer_lab.datasets import cogs  # noqa: E402
 from oodometer_lab.discriminators import LikelihoodDiscriminator, folds_of  # noqa: E402
@@ -99,7 +99,7 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any, reports: Any) ->
 
 
 def test_predictions_are_files_like_any_other(finished: Any) -> None:
-    record = read(finished.folder / "cogs/predictions/gen.parquet")
+    record = load(finished.folder / "cogs/predictions/gen.parquet")
     assert {"votes", "confidence", "correct", "token_logprobs"} <= set(record.fields)
     assert record.votes.shape == (3, 60)
     said = read_judged(finished.folder / "cogs", "gen")

@@ -86,23 +86,23 @@ def test_without_the_extra_there_are_no_pages(
 
 
 def test_predictions_carry_what_the_interface_names(finished: Any) -> None:
-    from oodometer import read
+    from oodometer import load
 
-    record = read(finished.folder / "predictions/W2V-CNN.imdb.parquet")
+    record = load(finished.folder / "predictions/W2V-CNN.imdb.parquet")
     assert len(record) == 60
     assert {"label", "probabilities", "logits"} <= set(record.fields)
-    peer = read(finished.folder / "predictions/MINILM-6.imdb.parquet")
+    peer = load(finished.folder / "predictions/MINILM-6.imdb.parquet")
     np.testing.assert_array_equal(record.label, peer.label)
 
 
 def test_tables_are_the_librarys_numbers(finished: Any) -> None:
     """DiSCA at every tolerance, accuracy and rankings against the functions, from the predictions files."""
-    from oodometer import read
+    from oodometer import load
     from oodometer.metrics import disca
 
     for model in finished.result["models"]:
         for one in ("imdb", "sst2"):
-            record = read(finished.folder / f"predictions/{model['name']}.{one}.parquet")
+            record = load(finished.folder / f"predictions/{model['name']}.{one}.parquet")
             confidence, correct = record.probabilities.max(1), record.predicted == record.label
             assert model[one]["accuracy"]["value"] == pytest.approx(correct.mean(), abs=1e-6)
             for row in model[one]["disca"]["by_tolerance"]:
@@ -328,7 +328,7 @@ def test_states_are_computed_once_and_read_as_by_one_model_alone(
     finished: Any, encoder: Path
 ) -> None:
     """The kept states of a layer are those of the encoder cut behind it."""
-    from oodometer import read
+    from oodometer import load
     from oodometer_lab.datasets import imdb
     from oodometer_lab.models import load_model
 
@@ -337,7 +337,7 @@ def test_states_are_computed_once_and_read_as_by_one_model_alone(
     texts = imdb("test").sample(60, 0)
     for name in NAMES[-3:]:
         alone = load_model(finished.folder / f"models/{name}")
-        record = read(finished.folder / f"predictions/{name}.imdb.parquet")
+        record = load(finished.folder / f"predictions/{name}.imdb.parquet")
         np.testing.assert_allclose(alone.predict(texts.inputs).logits, record.logits, atol=1e-4)
 
 

@@ -197,7 +197,7 @@ def test_column_names_of_parquet_that_are_no_text(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"prob_cat", b"prob\xffcat"))
     assert "a whole and readable parquet file" in str(refused(path))
     with pytest.raises(InputError, match="it may be cut off or damaged"):
-        oodometer.read(path)
+        oodometer.load(path)
 
 
 def test_what_is_no_predictions_file(tmp_path: Path, put: Put) -> None:

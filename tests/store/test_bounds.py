@@ -126,7 +126,7 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
     code = (
         "import resource, sys, oodometer, pyarrow.csv, numpy\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "try:\n    oodometer.read(sys.argv[1])\n"
+        "try:\n    oodometer.load(sys.argv[1])\n"
         "except oodometer.errors.InputError as error:\n    assert 'at most 4 MB' in str(error), error\n"
         "else:\n    raise SystemExit('not refused')\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

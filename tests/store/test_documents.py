@@ -28,7 +28,7 @@ def test_rows_are_read_wherever_they_stand(tmp_path: Path, place: str) -> None:
     path = tmp_path / "rows.json"
     path.write_text(json.dumps(PLACES[place], indent=1))
     assert oodometer.evaluate(path)["accuracy"].value == 6 / 8
-    reading = oodometer.read_log(path)
+    reading = oodometer.read(path)
     assert reading.accuracy is not None
     assert reading.accuracy.value == 6 / 8
     assert reading.ids == {"column": "id", "distinct": 8, "most": 1}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from oodometer import Predictions, read
+from oodometer import Predictions, load
 from oodometer.errors import InputError, UsageError
 from oodometer.store import as_source
 from oodometer.store.encoding import FeatureEncoding, raw_numbers
@@ -133,7 +133,7 @@ def test_batches_and_parts_give_the_same_as_the_whole(folder: Path, reference: s
 
 def test_a_record_in_memory_is_encoded_alike(reference: str) -> None:
     encoding = learnt(reference, "colour,age")
-    record = read(reference, extra_columns=["colour", "age"])
+    record = load(reference, extra_columns=["colour", "age"])
     again = as_source(Predictions.from_classes(record.prediction, columns=record.columns)).encoded(
         encoding
     )

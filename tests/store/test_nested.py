@@ -296,7 +296,7 @@ def test_lists_of_classes_beside_lists_of_their_probabilities(form: str, tmp_pat
         }
         for k, p in zip(TRUTH, P, strict=True)
     ]
-    record = oodometer.read(given(rows, form, tmp_path))
+    record = oodometer.load(given(rows, form, tmp_path))
     np.testing.assert_allclose(in_order(record), P, atol=1e-6)
     assert [record.classes[k] for k in record.label] == [CLASSES[k] for k in TRUTH]  # type: ignore[index]
 
@@ -311,7 +311,7 @@ def test_a_list_of_fewer_classes_than_probabilities_is_named(form: str, tmp_path
     with pytest.raises(
         InputError, match=r"row 1101: column probabilities: expected as many scores as labels"
     ):
-        oodometer.read(given(rows, form, tmp_path))
+        oodometer.load(given(rows, form, tmp_path))
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
@@ -324,7 +324,7 @@ def test_inputs_beside_the_answer_are_columns_of_their_own(form: str, tmp_path: 
         }
         for k, p in zip(TRUTH, P, strict=True)
     ]
-    record = oodometer.read(
+    record = oodometer.load(
         given(rows, form, tmp_path),
         mapping={"instance.label": "label"},
         extra_columns=("instance.age",),

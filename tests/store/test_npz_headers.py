@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oodometer import InputError, read
+from oodometer import InputError, load
 
 P = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875]])
 
@@ -49,7 +49,7 @@ def test_a_damaged_header_is_never_a_traceback(
         path = Path(folder) / "p.npz"
         path.write_bytes(archive(bytes(header), bytes([version, 0])))
         try:
-            record = read(path)
+            record = load(path)
         except InputError as error:
             assert str(path) in str(error)  # noqa: PT017 - most are refused, some are whole
         else:
@@ -65,7 +65,7 @@ def test_headers_that_numpy_itself_stumbles_over(tmp_path: Path) -> None:
             path = tmp_path / "p.npz"
             path.write_bytes(archive(header, version))
             try:
-                read(path)
+                load(path)
             except InputError as error:
                 assert "p.npz" in str(error)  # noqa: PT017
             else:
@@ -81,4 +81,4 @@ def test_a_name_that_the_directory_has_otherwise_is_refused(tmp_path: Path) -> N
     at = content.rindex(b"feature_age.npy")
     path.write_bytes(content[:at] + content[at:].replace(b"feature_age.npy", b"feature_age.~py"))
     with pytest.raises(InputError, match="feature_age"):
-        read(path)
+        load(path)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer import InputError, read
+from oodometer import InputError, load
 
 torch = pytest.importorskip("torch")
 P = [[0.75, 0.25], [0.5, 0.5], [0.125, 0.875]]  # exact in eight bits
@@ -18,7 +18,7 @@ P = [[0.75, 0.25], [0.5, 0.5], [0.125, 0.875]]  # exact in eight bits
 def test_a_dense_tensor_is_read_whatever_its_type(kind: str, gradient: bool) -> None:
     tensor = torch.tensor(P, dtype=getattr(torch, kind), requires_grad=gradient)
     for given in (tensor, torch.stack(list(tensor.T)).T):
-        record = read({"probabilities": given, "label": torch.tensor([0, 0, 1])})
+        record = load({"probabilities": given, "label": torch.tensor([0, 0, 1])})
         assert record.probabilities is not None
         np.testing.assert_array_equal(record.probabilities, P)
         assert record.accuracy == 1
@@ -30,4 +30,4 @@ def test_a_dense_tensor_is_read_whatever_its_type(kind: str, gradient: bool) -> 
 )
 def test_a_tensor_without_numbers_of_its_own_is_refused(make: Any) -> None:
     with pytest.raises(InputError, match=r"column probabilities: expected a (dense )?tensor"):
-        read({"probabilities": make(torch.tensor(P)), "label": [0, 0, 1]})
+        load({"probabilities": make(torch.tensor(P)), "label": [0, 0, 1]})

@@ -193,7 +193,7 @@ def test_repeats_of_a_harness_log_are_samples(tmp_path: Path) -> None:
             row | {"filtered_resps": repeats[:1], "exact_match": right, "metrics": ["exact_match"]}
         )
     log, out = tmp_path / "samples_capitals.jsonl", tmp_path / "read.parquet"
-    oodometer.read_log(written(log, rows), out=out)
+    oodometer.read(written(log, rows), out=out)
     compared = oodometer.evaluate(out).to_dict()["confidences"]
     assert (compared["best"], compared["used"]) == ("answer_agreement", "answer_agreement")
     assert compared["ranking"][0]["auroc"]["value"] > 0.9

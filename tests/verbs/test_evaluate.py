@@ -148,7 +148,8 @@ def test_files_in_batches_equal_the_record_in_memory(
     assert isinstance(found, Evaluations)
     assert len(found) == 2
     whole = evaluate(Predictions.from_confidence(confidence, correct=correct))
-    for one in found:
+    assert list(found) == [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    for one in found.values():
         for name, number in whole.metrics.items():
             assert one[name].value == pytest.approx(number.value, abs=1e-12), name
             assert one[name].lower == pytest.approx(number.lower, abs=1e-9), name

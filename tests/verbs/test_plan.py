@@ -195,7 +195,7 @@ def test_the_command_writes_what_it_shows(
         f"Questions that show 3.0 points (power 80 %): {result['needed']['paired']:,}"
     )
     assert result["assumed"]["correlation_interval"]["kind"] == "asymptotic"
-    assert table.read_text().startswith('"questions"')
+    assert table.read_text().startswith('"name","questions"')
     assert str(oodometer.load_result(out)) in printed.replace("\n\n", "\n\n")
     assert main(["plan", files[0], str(tmp_path / "none.jsonl")]) == 2
     assert "no such file" in capsys.readouterr().err

@@ -166,7 +166,7 @@ def test_every_command_that_is_offered_works_when_typed(
 
 
 def reading(path: Path, **options: Any) -> Reading:
-    return oodometer.read_log(path, **options)
+    return oodometer.read(path, **options)
 
 
 def taken(result: Reading) -> dict[str, str]:
@@ -293,7 +293,7 @@ def test_a_file_for_each_task_or_model(tmp_path: Path, capsys: pytest.CaptureFix
         assert run(capsys, "read", path, "--out", f"{folder}/each/")[0] == 0
         files = sorted((folder / "each").iterdir())
         assert [file.stem for file in files] == names
-        assert sum(oodometer.read(file).rows for file in files) == oodometer.read_log(path).rows
+        assert sum(oodometer.load(file).rows for file in files) == oodometer.read(path).rows
     code, _, err = run(capsys, "read", models(tmp_path), "--out", tmp_path / "all.parquet")
     assert code == 2
     assert "has answers of 2 models: name a folder" in err
@@ -307,7 +307,7 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
     result = reading(wins(tmp_path), out=tmp_path / "w.parquet")
     assert result.files == (str(tmp_path / "w.parquet"),)
     assert result.record is None
-    assert oodometer.read_log(tmp_path / "w.parquet").score == result.score
+    assert oodometer.read(tmp_path / "w.parquet").score == result.score
 
 
 @pytest.mark.parametrize(

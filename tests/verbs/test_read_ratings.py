@@ -31,7 +31,7 @@ def long_table(path: Path, cells: dict[str, list[Any]]) -> Path:
 
 @pytest.mark.parametrize("name", RATED)
 def test_each_form_gives_the_same_agreement(tmp_path: Path, name: str) -> None:
-    found = oodometer.read_log(RATED[name](tmp_path)).agreed
+    found = oodometer.read(RATED[name](tmp_path)).agreed
     assert found is not None
     assert (found.scale, found.items, found.tied) == ("nominal", 8, 0)
     assert [rater.rated for rater in found.raters] == [8, 8, 7]
@@ -48,10 +48,10 @@ def test_the_vote_is_written_and_is_the_truth_of_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    reading = oodometer.read_log(RATED[name](Path()))
+    reading = oodometer.read(RATED[name](Path()))
     write, judge = (shlex.split(question.command) for question in reading.questions)
     assert main(write[1:]) == 0
-    votes = oodometer.read(write[-1], extra_columns=["id", "rated", "agreed"])
+    votes = oodometer.load(write[-1], extra_columns=["id", "rated", "agreed"])
     assert votes.classes is not None
     said = [Counter(row).most_common() for row in zip(*SAID.values(), strict=True)]
     expected = [WORDS[next(word for word, _ in counts if word != ".")] for counts in said]
@@ -78,7 +78,7 @@ def test_votes_on_verdicts_are_labels_of_a_judge(
     raters = {who: np.where(rng.random(120) < 0.9, right, ~right).tolist() for who in "abc"}
     words_of = {who: [("fail", "pass")[v] for v in said] for who, said in raters.items()}
     path = long_table(Path("people.jsonl"), words_of)
-    reading = oodometer.read_log(path)
+    reading = oodometer.read(path)
     write, audit = (shlex.split(question.command)[1:] for question in reading.questions)
     assert main(write) == 0
     judged = [{"id": f"i{k}", "VERDICTS": bool(ok)} for k, ok in enumerate(right)]
@@ -97,7 +97,7 @@ def test_grades_are_ordinal_and_their_votes_are_scores(tmp_path: Path) -> None:
         "b": [1, 2, 3, 4, 4, 1, 1, None],
         "c": [1, 3, 3, 4, 5, 1, None, None],
     }
-    reading = oodometer.read_log(long_table(tmp_path / "grades.jsonl", cells))
+    reading = oodometer.read(long_table(tmp_path / "grades.jsonl", cells))
     assert reading.agreed is not None
     assert reading.agreed.scale == "ordinal"
     assert {*reading.agreed.others} == {"nominal", "interval"}
@@ -113,7 +113,7 @@ def test_another_question_of_an_export_is_named(tmp_path: Path) -> None:
     for row in rows:
         row["responses"]["fluency"] = [{"value": 1 + len(row["id"]) % 2, "user_id": "ann"}]
     path.write_text(json.dumps(rows))
-    reading = oodometer.read_log(path)
+    reading = oodometer.read(path)
     assert any(
         "the ratings are those of sentiment; --metric fluency" in w for w in reading.warnings
     )
@@ -130,7 +130,7 @@ def test_the_csv_of_label_studio_is_a_table_of_ratings(tmp_path: Path) -> None:
                 lines_of.append(",".join(map(str, cells)))
     path = tmp_path / "project-1.csv"
     path.write_text("\n".join(lines_of) + "\n")
-    found = oodometer.read_log(path)
+    found = oodometer.read(path)
     assert found.agreed is not None
     assert found.agreed.alpha.value == pytest.approx(0.667, abs=5e-4)
     assert "only 8 items have two ratings or more" in " ".join(found.warnings)
@@ -151,6 +151,6 @@ def test_tables_with_users_or_numbers_of_people_are_no_ratings(tmp_path: Path) -
         {"id": k, "user_id": f"u{k % 9}", "correct": bool(k % 3), "human_age": 20 + k % 50,
          "human_income": int(rng.integers(1_000, 9_000))} for k in range(90)
     ]  # fmt: skip
-    reading = oodometer.read_log(lines(tmp_path / "users.jsonl", rows))
+    reading = oodometer.read(lines(tmp_path / "users.jsonl", rows))
     assert reading.agreed is None
     assert reading.accuracy is not None

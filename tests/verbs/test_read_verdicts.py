@@ -19,7 +19,7 @@ def read(tmp_path: Path, rows: list[dict[str, Any]], name: str = "rows.jsonl") -
     path = tmp_path / name
     text = "".join(json.dumps(row) + "\n" for row in rows)
     path.write_text(text if name.endswith("l") else json.dumps(rows))
-    return oodometer.read_log(path)
+    return oodometer.read(path)
 
 
 def taken(reading: Reading) -> dict[str, str]:

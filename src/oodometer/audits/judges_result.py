@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from ..results import Estimate, percent, plain
@@ -56,6 +57,10 @@ class JudgeAudit(Audit):
     population: str = ""
     label_counts: Mapping[str, int] = field(default_factory=dict)
     gate: Gate | None = None
+
+    def entries(self) -> Mapping[str, Any]:
+        """The intervals of the rate, by their methods; without people's labels there is no estimate beside them."""
+        return {interval.method: interval for interval in self.intervals}
 
     def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""

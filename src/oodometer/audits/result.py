@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..results.view import (
     Beside,
     Grid,
     Maker,
+    Named,
     Shown,
     Table,
     View,
@@ -120,7 +121,7 @@ def strata(
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Shown):
+class Audit(Shown, Named[Any]):
     """What `audit` found.
 
     labels : labelled target rows.
@@ -184,6 +185,12 @@ class Audit(Shown):
     fell: Fall | None = None
     alarms: Alarms | None = None
     decisions: tuple[Any, ...] = ()
+    _noun, _kind = "interval by", "estimator"
+
+    def entries(self) -> Mapping[str, Any]:
+        """The label-free estimate, and the intervals of the labels, by their methods."""
+        items: tuple[Any, ...] = (self.headline, *self.intervals)
+        return {item.method: item for item in items}
 
     @property
     def needed_labels(self) -> int | None:

@@ -122,10 +122,10 @@ def _with_guesses(inputs: _Inputs, renamings: Mapping[str, str], first: Guess) -
 
 def _verdicts(file: Any) -> dict[str, str]:
     """The columns of a file that `read` takes for verdicts on its rows; none where it cannot tell."""
-    from ..verbs.read import read_log
+    from ..verbs.read import read
 
     try:
-        columns = read_log(file.path).columns
+        columns = read(file.path).columns
     except OodometerError:
         return {}
     return {column.name: column.taken for column in columns if column.taken == "correct"}
@@ -258,13 +258,13 @@ def better_command(
 
 def reading_command(error: OodometerError) -> str | None:
     """The command that says what a file holds, where `read` knows more of it than its columns; None elsewhere."""
-    from ..verbs.read import read_log
+    from ..verbs.read import read
 
     file = error.file if isinstance(error, InputError) else None
     if file is None:
         return None
     try:
-        reading = read_log(file)
+        reading = read(file)
     except OodometerError:
         return None
     is_known = reading.truth or reading.tasks or reading.agreed is not None

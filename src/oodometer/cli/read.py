@@ -12,7 +12,7 @@ from .commands import Written, command
 @command(ReadOptions, written=("json",))
 def read(arguments: dict[str, Any], to: Written) -> None:
     """Say what a log or a table holds and what to ask of it; write predictions."""
-    from oodometer.verbs.read import read_log as run
+    from oodometer.verbs.read import read as run
 
     with output.results():
         result = run(**arguments)

@@ -13,7 +13,7 @@ from ..notes import file_name
 from ..plain import Json, Plain, Strings
 from ..version import __version__
 from .values import Record, Skipped, percent, plain, points, signed_points
-from .view import Grid, Maker, Shown, Table, View, cell, shows
+from .view import Grid, Maker, Named, Shown, Table, View, cell, shows
 
 Triple = tuple[float, float, float]
 Key = tuple[str, float, int]
@@ -95,7 +95,7 @@ class BacktestRow(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Backtest(Shown):
+class Backtest(Shown, Named[BacktestRow]):
     """What `backtest` found: every trial, and a table by method, family and severity.
 
     reference : what the trials were made from: its rows, and its name and accuracy where a file was read.
@@ -118,6 +118,11 @@ class Backtest(Shown):
     reused: int = 0
     argv: str | None = None
     warnings: Strings = ()
+    _noun, _kind = "method", "estimator"
+
+    def entries(self) -> Mapping[str, BacktestRow]:
+        """Each method over all trials, best first."""
+        return {row.method: row for row in self.overall()}
 
     def frames(self) -> dict[str, Maker]:
         """``rows`` by method, family and severity; ``methods`` over all trials, best first; ``trials``, each."""

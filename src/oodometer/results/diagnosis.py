@@ -234,7 +234,7 @@ class Diagnosis(Shown, Record, Named[Finding]):
             {**vars(column), "column": column.name, "type": column.kind, **ends(column.explains)}
             for column in self.columns
         ]
-        makers = {"findings": lambda: Table(first, findings)}
+        makers: dict[str, Maker] = {"findings": lambda: Table(first, findings, named="finding")}
         makers |= {"columns": lambda: Table(then, columns)} if columns else {}
         along = [
             {**vars(period), "column": name, "distance": x, "moved": name in period.moved}
@@ -281,6 +281,7 @@ def diagnosis_view(result: Plain) -> View:
         notes=(note,),
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
+        cells={"kind": result["kind"], "says": str(result["why"])},
     )
 
 

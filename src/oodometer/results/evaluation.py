@@ -185,25 +185,26 @@ class Evaluation(Shown, Named[Interval]):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluations(Shown, Record):
-    """Evaluations of several files, in the order given."""
+class Evaluations(Shown, Record, Named[Evaluation]):
+    """Evaluations of several files, by their names in the order given; a number is a place in it."""
 
     files: tuple[Evaluation, ...]
     argv: str | None = field(default=None)
-    _command, _first = "evaluate", "argv"
+    _command, _first, _noun = "evaluate", "argv", "file"
+
+    def entries(self) -> Mapping[str, Evaluation]:
+        """The files by their names; a name that comes again has its number."""
+        out: dict[str, Evaluation] = {}
+        for number, item in enumerate(self.files, 1):
+            out[f"{item.name} ({number})" if item.name in out else item.name] = item
+        return out
 
     def frames(self) -> dict[str, Maker]:
         """The tables of one file, with the rows of all."""
         return _frames(self.files)
 
-    def __iter__(self) -> Iterator[Evaluation]:
-        return iter(self.files)
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, position: int) -> Evaluation:
-        return self.files[position]
+    def __getitem__(self, name: str | int) -> Evaluation:
+        return self.files[name] if isinstance(name, int) else super().__getitem__(name)
 
 
 @shows(Evaluation, Evaluations)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..plain import Plain, Strings
+from ..plain import Json, Plain, Strings
 from .values import Record, counted, percent, points
-from .view import Grid, Maker, Shown, Table, View, cell, shows
+from .view import Grid, Maker, Named, Shown, Table, View, cell, shows
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PlannedRun(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Shown, Record):
+class Plan(Shown, Record, Named[PlannedRun]):
     """What `plan` found.
 
     runs : runs that might be made, with their power and cost.
@@ -65,13 +65,18 @@ class Plan(Shown, Record):
     warnings: Strings = ()
     argv: str | None = None
     drop: float | None = None
-    _command = "plan"
+    _command, _noun = "plan", "run"
     _first = "argv difference drop power level needed needed_labels runs assumed pilot"
 
     def frames(self) -> dict[str, Maker]:
-        """``runs``: a row for each."""
-        columns = tuple(PlannedRun.__dataclass_fields__)
-        return {"runs": lambda: Table(columns, [run.to_dict() for run in self.runs])}
+        """``runs``: a row for each; the row ``headline`` is the run that is asked for."""
+        columns = ("name", *PlannedRun.__dataclass_fields__)
+        rows = [{"name": name, **run.to_dict()} for name, run in self.entries().items()]
+        return {"runs": lambda: Table(columns, rows, named="name")}
+
+    def entries(self) -> Mapping[str, PlannedRun]:
+        """The runs in words, such as "200 questions asked 2 times"."""
+        return {_run(run.to_dict()): run for run in self.runs}
 
 
 @shows(Plan)
@@ -110,7 +115,18 @@ def plan_view(result: Plain) -> View:
         ),
         grids=(_runs_grid(result),),
         warnings=tuple(result.get("warnings") or ()),
+        cells=_asked_for(result),
     )
+
+
+def _asked_for(result: Plain) -> Plain:
+    """The run that shows the difference wanted with the power wanted; without one the first run."""
+    if result.get("difference") is None:
+        return {**result["runs"][0]}
+    paired, unpaired = (result["needed"].get(name) for name in ("paired", "unpaired"))
+    by = "power" if paired is not None else "unpaired"
+    out: Json = {"questions": paired if paired is not None else unpaired, "epochs": 1}
+    return out | {by: result["power"], "smallest": abs(result["difference"])}
 
 
 def _count(number: int | None) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..plain import Json, Plain, Strings
 from .values import Interval, Record, counted, percent
-from .view import Shown, View, interval_of, shows
+from .view import INTERVAL, Maker, Named, Shown, Table, View, interval_of, shows
 
 
 @dataclass(frozen=True, repr=False)
-class Prediction(Shown, Record):
+class Prediction(Shown, Record, Named[Any]):
     """A predictions file, or record, and how it came about.
 
     model : what was asked. data : what it was asked about. out : the file that was written; None where the record
@@ -35,7 +36,15 @@ class Prediction(Shown, Record):
     truncated: int = 0
     warnings: Strings = ()
     record: Any = field(default=None, repr=False)
-    _command, _untold = "predict", frozenset({"record"})
+    _command, _untold, _noun = "predict", frozenset({"record"}), "number"
+
+    def entries(self) -> Mapping[str, Any]:
+        """The accuracy, where labels tell it."""
+        return {} if self.accuracy is None else {"accuracy": self.accuracy}
+
+    def frames(self) -> dict[str, Maker]:
+        """``numbers``: the accuracy and the rows that were predicted."""
+        return {"numbers": lambda: Table(("result", "rows", *INTERVAL), [], named="result")}
 
     def to_dict(self) -> Json:
         """Return a plain mapping, ready for JSON."""
@@ -64,4 +73,5 @@ def prediction_view(result: Plain) -> View:
         sentences=tuple(lines),
         notes=notes,
         warnings=tuple(result["warnings"]),
+        cells={"rows": result["rows"]},
     )

@@ -9,7 +9,20 @@ from functools import partial
 
 from ..plain import Json, Plain, Strings
 from .values import Interval, Record, counted, listed, percent
-from .view import INTERVAL, Grid, Maker, Shown, Table, View, cells_of, chances, ends, p_text, shows
+from .view import (
+    INTERVAL,
+    Grid,
+    Maker,
+    Named,
+    Shown,
+    Table,
+    View,
+    cells_of,
+    chances,
+    ends,
+    p_text,
+    shows,
+)
 
 ELO = 400 / math.log(10)
 """Points of Elo's scale to a unit of log-odds; strengths of an average of 0 stand around 1,000."""
@@ -67,7 +80,7 @@ class Covariate(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Preferences(Shown, Record):
+class Preferences(Shown, Record, Named[Standing]):
     """What `rank` found in battles of two models; at a prompt and in a notebook it shows its summary.
 
     ranking : models, the strongest first. pairs : each two of them. covariates : what else helped, where columns tell.
@@ -89,7 +102,7 @@ class Preferences(Shown, Record):
     notes: Strings = ()
     warnings: Strings = ()
     argv: str | None = None
-    _command = "rank"
+    _command, _noun, _entries = "rank", "model", ("ranking", "model")
     _first = "argv level data battles ties clusters"
 
     @property

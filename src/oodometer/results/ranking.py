@@ -14,6 +14,7 @@ from .view import (
     INTERVAL,
     Grid,
     Maker,
+    Named,
     Shown,
     Table,
     View,
@@ -154,7 +155,7 @@ class ExplainedExample(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class FewShotRanking(Shown, Record):
+class FewShotRanking(Shown, Record, Named[RankedModel]):
     """What `rank` found; at a prompt and in a notebook it shows its summary.
 
     ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at. labelled, pool
@@ -200,7 +201,7 @@ class FewShotRanking(Shown, Record):
     notes: Strings = ()
     warnings: Strings = ()
     argv: str | None = None
-    _command = "rank"
+    _command, _noun, _entries = "rank", "model", ("ranking", "model")
     _untold = frozenset(
         {"ranking", "evidence", "suggested", "columns", "id_column", "numbered", "label_column"}
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from ..plain import Plain, Strings
 from .prediction import Prediction
 from .values import Interval, Record, counted, listed, percent, shortened
-from .view import Grid, View, cells_of, interval_of, shows
+from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_of, shows
 
 METRIC_NAME = "name of the metric"  # what a column is taken for whose words are metrics
 WIN_RATE = "win rate"
@@ -77,7 +79,7 @@ class Question(Record):
 
 @dataclass(frozen=True, repr=False)
 class Reading(Prediction):
-    """What `read_log` found.
+    """What `read` found.
 
     log, format : what was read, and what wrote it. metrics : those that tell how good an answer is. columns : each one.
     labelled : rows whose truth is known. score : the mean score, where the truth is a number. tasks : each with its
@@ -106,7 +108,21 @@ class Reading(Prediction):
     notes: Strings = ()
     truth: str = ""
     agreed: Agreed | None = None
-    _command = "read"
+    _command, _noun = "read", "number"
+
+    def entries(self) -> Mapping[str, Any]:
+        """The number of each task, else the accuracy, the score or how far raters agree, where one is known."""
+        if self.tasks:
+            return {task.name: task for task in self.tasks}
+        agreed = None if self.agreed is None else self.agreed.alpha
+        numbers = {"accuracy": self.accuracy, "score": self.score, "alpha": agreed}
+        return {name: number for name, number in numbers.items() if number is not None}
+
+    def frames(self) -> dict[str, Maker]:
+        """``tasks`` where there are several, else ``numbers``: rows and their accuracy or mean score."""
+        rows = [{"task": task.name, "rows": task.rows, **ends(task.number)} for task in self.tasks]
+        tasks = partial(Table, ("task", "rows", *INTERVAL), rows, (), "task")
+        return ({"tasks": tasks} if rows else {}) | super().frames()
 
 
 @shows(Reading)
@@ -155,6 +171,7 @@ def reading_view(result: Plain) -> View:
             *(question_lines if result["questions"] else ()),
         ),
         warnings=tuple(result["warnings"]),
+        cells={"rows": result["rows"]},
     )
 
 

@@ -437,7 +437,9 @@ class Named(Mapping[str, Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         entries = self.entries()
-        why = {skip.method: skip.why for skip in getattr(self, "skipped", ())}
+        skipped = getattr(self, "skipped", ())  # methods with a reason, or what else was left out
+        listed = skipped if isinstance(skipped, tuple) else ()
+        why = {skip.method: skip.why for skip in listed if hasattr(skip, "method")}
         name = (
             canonical(self._kind, str(name), [*entries, *why])
             if self._kind and name not in entries
@@ -459,6 +461,10 @@ class Named(Mapping[str, Entry]):
 
     def __len__(self) -> int:
         return len(self.entries())
+
+    def __bool__(self) -> bool:
+        """A result is one, also where it has no entry."""
+        return True
 
 
 def shows(*records: type[Shown]) -> Callable[[Viewer], Viewer]:

@@ -866,7 +866,7 @@ def open_predictions(
     ``where`` are conditions such as ``"day >= 2026-11-01"``; only rows for which all of them hold are read. Times
     become instants of UTC; those without an offset or zone are what the clock of ``timezone`` showed, by default UTC's.
 
-    A log of an evaluation, or a folder of logs, is read as `read_log` reads it; `Source.notes` says what was chosen.
+    A log of an evaluation, or a folder of logs, is read as `read` reads it; `Source.notes` says what was chosen.
 
     Raises `InputError` naming file, row and column, `UsageError` for a column that is not there.
 

@@ -42,10 +42,10 @@ from ..store.where import parse_where
 from .clusters import clustered_labels
 from .estimate import estimated
 from .estimate_job import EstimateJob
-from .opening import executing, opener_for, with_classes_of_all, with_features
-from .options import AuditOptions
+from .opening import Opener, executing, opener_for, with_classes_of_all, with_features
+from .options import AuditOptions, SuggestOptions
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "audit", "suggest_rows"]
 
 SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
 
@@ -141,6 +141,61 @@ def audit(options: AuditJob) -> Audit:
         return with_classes_of_all(run, inputs, options)
 
 
+@verb(SuggestOptions)
+def suggest_rows(options: SuggestOptions) -> Suggestion:
+    """Draw rows of the target to label next, which is what `audit` does with ``suggest``, without its estimate.
+
+    Returns a `Suggestion`: the numbers of the rows in the order of drawing, and the chance and weight of each. Rows
+    whose truth is known, in ``labels`` or else in the target, are left out. Raises as `audit` does. Source: Neyman
+    (1934); Farquhar, Gal and Rainforth (2021).
+
+    >>> p = [[0.6 + i / 300, 0.4 - i / 300] for i in range(100)]
+    >>> reference = {"probabilities": p, "label": [0, 1, 0, 0] * 25}
+    >>> found = suggest_rows(reference, {"probabilities": p}, 10, labels={"row": [0, 1], "label": [0, 0]})
+    >>> len(found.row), {0, 1} & set(found.row.tolist()), found.share
+    (10, set(), 1.0)
+    """
+    job = AuditJob.of(options, suggest=options.number, suggest_by=options.by, by=None)
+    inputs = [job.reference, job.target]
+    refuse_clashes({"out": job.out}, flat((*inputs, job.labels)))
+    with executing("suggest_rows", job, reference=job.reference, target=job.target) as execution:
+
+        def drawn(classes: Any) -> Suggestion:
+            read = _read(replace(job, classes=classes), execution)
+            return _suggest(read.scored, read.parts, read.sources[0], job)
+
+        return with_classes_of_all(drawn, inputs, job)
+
+
+@final
+class _Read(NamedTuple):
+    """What an audit has read before it says anything."""
+
+    opener: Opener
+    sources: list[Source]
+    reference: Predictions
+    scored: _Scored
+    files: list[Source]
+    parts: list[LabelledRows]
+
+
+def _read(options: AuditJob, execution: Execution) -> _Read:
+    """The reference, the target in one pass, and the labelled rows."""
+    opener = opener_for(options)
+    sources = opener.references(options.reference, options.classes)
+    target = opener.target(options.target, where=options.where)
+    _check_key(target, options)
+    label_inputs = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
+    files = [open_labels(data, opener.labels) for data in label_inputs if data is not None]
+    opener.check()
+    quiet = execution.heard_by(None)
+    reference = Predictions.concat(
+        [read_reference(source, execution=quiet, seed=options.seed).record for source in sources]
+    )
+    scored = _score(target, reference, options.seed, quiet)
+    return _Read(opener, sources, reference, scored, files, _read_parts(files, scored, options))
+
+
 @final
 class _Scored(NamedTuple):
     """The target as one pass shows it: what stands for labels that are missing, f of each row, its verdict where the
@@ -192,20 +247,8 @@ class _Judged:
 
 def _audit(options: AuditJob, execution: Execution) -> Audit:
     level, seed = options.level, options.seed
-    opener = opener_for(options)
-    sources = opener.references(options.reference, options.classes)
-    target = opener.target(options.target, where=options.where)
-    _check_key(target, options)
-    label_inputs = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
-    files = [open_labels(data, opener.labels) for data in label_inputs if data is not None]
-    opener.check()
-    quiet = execution.heard_by(None)
-    reference = Predictions.concat(
-        [read_reference(source, execution=quiet, seed=seed).record for source in sources]
-    )
-    scored = _score(target, reference, seed, quiet)
-    score, slope = scored.score, scored.proxy.slope
-    parts = _read_parts(files, scored, options)
+    opener, sources, reference, scored, files, parts = _read(options, execution)
+    target, score, slope = scored.source, scored.score, scored.proxy.slope
     sampled = collect(parts, score, seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     homes, away = with_features(sources, target, options.features, [options.key])

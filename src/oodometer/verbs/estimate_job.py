@@ -21,7 +21,7 @@ from ..results.alarms import ASKED, WHEN, AlarmRule
 from ..results.estimation import ASSUMPTIONS
 from ..store.where import parse_where
 from .opening import renamings
-from .options import EstimateOptions
+from .options import Alarms, EstimateOptions
 
 if TYPE_CHECKING:
     from ..histories import Recorder
@@ -114,7 +114,7 @@ class EstimateJob(EstimateOptions):
     @cached_property
     def recorder(self) -> Recorder | None:
         """What takes the run to its store; `UsageError` for words that ask for a store where none is given."""
-        if self.alarms not in ASKED:
+        if isinstance(self.alarms, Alarms) or self.alarms not in ASKED:
             raise UsageError(f"--alarms: expected one of {', '.join(ASKED)}, got {self.alarms!r}")
         if self.store is None:
             for is_set, why in (

@@ -39,6 +39,7 @@ class Oodometer:
     take in the reference's place; no pickle is involved.
 
     Its parameters are those of `estimate` that shape what is learnt; they are checked by `fit`.
+    Groups, ``columns=oodometer.Columns(...)`` and ``inference=oodometer.Inference(...)``, stand for several of them.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ class Oodometer:
 
     fitted_: Fitted
 
-    @takes(Learnt)
+    @takes(Learnt, flat=True)
     def __init__(self, **parameters: Any) -> None:
         for name, value in parameters.items():
             setattr(self, name, value)

@@ -8,7 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..options import CHECKS, Check, Options, argument, check_of, need, one_of, option, texts
+from ..options import (
+    CHECKS,
+    Check,
+    Group,
+    Options,
+    argument,
+    check_of,
+    is_whole,
+    need,
+    one_of,
+    option,
+    texts,
+    whole,
+)
 
 if TYPE_CHECKING:
     from ..engines import Engine
@@ -82,7 +95,7 @@ _SHAPES = (
 )
 
 
-class Reference(Options):
+class Known(Options):
     """What is known."""
 
     reference: Any = argument(
@@ -93,6 +106,10 @@ class Reference(Options):
         "them; or labels alone, shape (n,), and their probabilities behind them. Or what was learnt from a reference "
         "before, an `Oodometer` or its file: the options of that fit hold then.",
     )
+
+
+class Reference(Known):
+    """What is known, which may be the first of several arrays."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -246,7 +263,55 @@ class Watched(Options):
     )
 
 
-class Running(Watched):
+class Kept(Options):
+    """What is kept of the work."""
+
+    run_folder: str | Path | None = option(
+        default=None,
+        group=_RUN,
+        path="folder",
+        metavar="FOLDER",
+        rare=True,
+        help="Keep finished parts here: a run that was killed goes on, and of a folder that has grown only new files "
+        "are read.",
+    )
+
+
+class WithColumns(Options):
+    """A verb that takes `Columns`."""
+
+    columns: Columns | None = whole(default=None, of="Columns")
+
+
+class WithRun(Options):
+    """A verb that takes `Run`."""
+
+    run: Run | None = whole(default=None, of="Run")
+
+
+class WithAlarms(Options):
+    """A verb that takes `Alarms`."""
+
+    alarms: Alarms | None = whole(default=None, of="Alarms")
+
+
+class WithInference(Options):
+    """A verb that takes `Inference`."""
+
+    inference: Inference | None = whole(default=None, of="Inference")
+
+
+class WithAsking(Options):
+    """A verb that takes `Asking`."""
+
+    asking: Asking | None = whole(default=None, of="Asking")
+
+
+class Grouped(WithColumns, WithRun, WithInference):
+    """A verb that takes what all of them do."""
+
+
+class Running(Kept, Watched):
     """Where the work is done, and what is kept of it."""
 
     engine: str | Engine = option(
@@ -258,15 +323,6 @@ class Running(Watched):
     )
     workers: int | None = option(
         default=None, group=_RUN, rare=True, help="Number of workers; by default one for each core."
-    )
-    run_folder: str | Path | None = option(
-        default=None,
-        group=_RUN,
-        path="folder",
-        metavar="FOLDER",
-        rare=True,
-        help="Keep finished parts here: a run that was killed goes on, and of a folder that has grown only new files "
-        "are read.",
     )
 
 
@@ -434,8 +490,8 @@ class IntervalSeed(Options):
     )
 
 
-class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, IntervalSeed):
-    """What shapes that which is learnt from a reference: the parameters of `Oodometer`."""
+class Weighed(Options):
+    """How what is learnt becomes one number."""
 
     target_accuracies: Sequence[float] = option(
         default=(0.95,),
@@ -482,6 +538,11 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
         rare=True,
         help="Another prior of natural shifts than the packaged one.",
     )
+
+
+class Metrics(Options):
+    """What is estimated besides the accuracy."""
+
     metrics: Sequence[str] = option(
         default=(),
         group=_WHAT,
@@ -496,6 +557,23 @@ class Learnt(Methods, Level, Reading, Clock, Features, Cluster, Payoff, Interval
         "f1 and the like are those of the positive one (that of ``positive``, else the second by name), of more their "
         "mean over classes.",
     )
+
+
+class Learnt(
+    Weighed,
+    Metrics,
+    Methods,
+    Level,
+    Reading,
+    Clock,
+    Features,
+    Cluster,
+    Payoff,
+    IntervalSeed,
+    WithColumns,
+    WithInference,
+):
+    """What shapes that which is learnt from a reference: the parameters of `Oodometer`."""
 
 
 class Past(Options):
@@ -516,33 +594,9 @@ class Past(Options):
     )
 
 
-class TargetOptions(Target, Where, Key, Past, Learnt, Running):
-    """What may be asked about a target; a fitted reference holds some of it already."""
+class Assumed(Options):
+    """What is assumed of the shift."""
 
-    by: str | None = option(
-        default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by it."
-    )
-    every: str | None = option(
-        default=None,
-        group=_ROWS,
-        metavar="LENGTH",
-        noted=True,
-        help="Cut it into chunks: month (day, week, ...), 7d, 1000rows.",
-        doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar of '
-        '``timezone``), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.',
-    )
-    labels: Any = option(
-        default=None,
-        group=_ROWS,
-        path="read",
-        metavar="FILE",
-        help="Truth of target rows, joined by id, or one row each.",
-        doc="Truth of target rows (a file, a frame, a dict with `label` or `correct`, an array, a list, a Series; null "
-        "where unknown). Those of some rows at random correct the headline, falls and alarms "
-        "(`Estimation.by_labels`); those of every row are the truth, beside which the estimate stands. Joined by `id` "
-        "or the index of pandas where both have one, by a column `row` (target rows counted from 0), else "
-        "one for each target row; refused where a column of both says that these are other rows.",
-    )
     assume: str = option(
         default="natural",
         group=_WHAT,
@@ -561,6 +615,11 @@ class TargetOptions(Target, Where, Key, Past, Learnt, Running):
         help="What the data are: people, things, sensors, texts, images, language-models, forecasts, or other: of such "
         "no public shift was seen, and trust is never high.",
     )
+
+
+class Bounds(Options):
+    """When a number is too low."""
+
     margin: float = option(
         default=0.01,
         group=_ALARMS,
@@ -598,6 +657,11 @@ class TargetOptions(Target, Where, Key, Past, Learnt, Running):
         noted=True,
         help="How likely it lies below: 70 % (default) or 80 % (likely); or its value, or the interval's upper end.",
     )
+
+
+class Stored(Options):
+    """Where past runs are kept."""
+
     store: Any = option(
         default=None,
         group=_ALARMS,
@@ -614,8 +678,15 @@ class TargetOptions(Target, Where, Key, Past, Learnt, Running):
         rare=True,
         help="Name of the series that the run belongs to; by default that of the reference.",
     )
-    alarms: str = option(
+
+
+class Counted(Options):
+    """Which alarms count."""
+
+    alarms: str | Alarms = option(
         default="all",
+        of="Alarms",
+        check=check_of("alarms", "str"),
         group=_ALARMS,
         rare=True,
         noted=True,
@@ -623,7 +694,38 @@ class TargetOptions(Target, Where, Key, Past, Learnt, Running):
     )
 
 
-class Judged(Options):
+class TargetOptions(
+    Assumed, Bounds, Stored, Counted, Target, Where, Key, Past, Learnt, Running, WithRun
+):
+    """What may be asked about a target; a fitted reference holds some of it already."""
+
+    by: str | None = option(
+        default=None, group=_ROWS, metavar="COLUMN", noted=True, help="Slice the target by it."
+    )
+    every: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="LENGTH",
+        noted=True,
+        help="Cut it into chunks: month (day, week, ...), 7d, 1000rows.",
+        doc='Chunks along the column `time`: ``"month"`` (day, week, quarter, year: those of the calendar of '
+        '``timezone``), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not beside ``by``.',
+    )
+    labels: Any = option(
+        default=None,
+        group=_ROWS,
+        path="read",
+        metavar="FILE",
+        help="Truth of target rows, joined by id, or one row each.",
+        doc="Truth of target rows (a file, a frame, a dict with `label` or `correct`, an array, a list, a Series; null "
+        "where unknown). Those of some rows at random correct the headline, falls and alarms "
+        "(`Estimation.by_labels`); those of every row are the truth, beside which the estimate stands. Joined by `id` "
+        "or the index of pandas where both have one, by a column `row` (target rows counted from 0), else "
+        "one for each target row; refused where a column of both says that these are other rows.",
+    )
+
+
+class Verdicts(Options):
     """Which columns hold verdicts of judges."""
 
     judge: Sequence[str] = option(
@@ -636,6 +738,10 @@ class Judged(Options):
         'tie, a grade (``scale``), or lists of them; ``"COLUMN=WORD"`` names the word that passes where there are '
         "others. Then ``labels`` names the column of people's verdicts, which may be unknown in most rows.",
     )
+
+
+class Judged(Verdicts):
+    """Verdicts of judges, and ``labels`` that may be columns beside them."""
 
     def __post_init__(self) -> None:
         labels = getattr(self, "labels", None)
@@ -701,7 +807,7 @@ class Cut(Options):
     )
 
 
-class FitOptions(LabelsAndP, Where, Sliced, Past, Cut, Learnt, Running):
+class FitOptions(LabelsAndP, Where, Sliced, Past, Cut, Learnt, Running, WithRun):
     """What `fit` is asked."""
 
     out: str | Path | None = option(
@@ -713,31 +819,13 @@ class FitOptions(LabelsAndP, Where, Sliced, Past, Cut, Learnt, Running):
     )
 
 
-class RefitOptions(LabelsAndP, Where, Sliced, Past, Cut, Running):
+class RefitOptions(LabelsAndP, Where, Sliced, Past, Cut, Running, WithRun):
     """What `Oodometer.fit` is asked."""
 
 
-class AuditOptions(
-    Judged, Pair, Where, Clock, Key, Cluster, Scale, Level, Reading, Features, Running
-):
-    """What `audit` is asked."""
+class LabelFiles(Options):
+    """Truth of some rows."""
 
-    target: Any = argument(
-        kw_only=False,
-        default=None,
-        path="read",
-        help="Predictions of the same model on the data in question. With --judge REFERENCE alone is the data, or an "
-        "earlier run of the judge on other rows.",
-        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate. With "
-        "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.",
-    )
-    by: str | None = option(
-        default=None,
-        group=_ROWS,
-        metavar="COLUMN",
-        rare=True,
-        help="With --judge: the rate of each value of this column, too.",
-    )
     labels: Any = option(
         default=None,
         group=_ROWS,
@@ -749,6 +837,11 @@ class AuditOptions(
         doc="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, null "
         "where unknown. Several files in the order of labelling. By default the target's own labels.",
     )
+
+
+class Suggesting(Options):
+    """How many rows to label next."""
+
     suggest: int = option(
         default=0, group=_WHAT, help="Draw so many unlabelled rows to label next."
     )
@@ -759,6 +852,11 @@ class AuditOptions(
         help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
         "that is predicted to make the exact interval narrower).",
     )
+
+
+class Worksheets(Options):
+    """Where rows to label are written."""
+
     out: str | Path | None = option(
         default=None,
         group=_WHAT,
@@ -774,6 +872,11 @@ class AuditOptions(
         rare=True,
         help='What that page asks, "Was it repaid?"; by default it is made of the label column and the classes.',
     )
+
+
+class Audited(Options):
+    """What an audit says."""
+
     margin: float = option(
         default=0.01,
         group=_WHAT,
@@ -815,8 +918,65 @@ class AuditOptions(
     )
 
 
+class SuggestOptions(
+    Target, Known, LabelFiles, Worksheets, Where, Clock, Key, Level, Reading, Running, Grouped
+):
+    """What `suggest_rows` is asked."""
+
+    number: int = argument(
+        kw_only=False,
+        check=need("a whole number from 1 on", lambda value: is_whole(value, 1), int),
+        help="So many rows.",
+    )
+    by: str = option(
+        default="random",
+        help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
+        "that is predicted to make the exact interval narrower).",
+    )
+    seed: int = option(default=0, help="Seed of the draws.")
+
+
+class AuditOptions(
+    LabelFiles,
+    Suggesting,
+    Worksheets,
+    Audited,
+    Judged,
+    Pair,
+    Where,
+    Clock,
+    Key,
+    Cluster,
+    Scale,
+    Level,
+    Reading,
+    Features,
+    Running,
+    Grouped,
+    WithAlarms,
+):
+    """What `audit` is asked."""
+
+    target: Any = argument(
+        kw_only=False,
+        default=None,
+        path="read",
+        help="Predictions of the same model on the data in question. With --judge REFERENCE alone is the data, or an "
+        "earlier run of the judge on other rows.",
+        doc="Predictions of the same model on the data in question; labels in it are not used for any estimate. With "
+        "``judge`` the reference alone is the data; beside a target it is an earlier run of the judge, with labels.",
+    )
+    by: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="COLUMN",
+        rare=True,
+        help="With --judge: the rate of each value of this column, too.",
+    )
+
+
 class EvaluateOptions(
-    Where, Clock, Truth, Cluster, Level, Scale, Reading, Payoff, IntervalSeed, Running
+    Where, Clock, Truth, Cluster, Level, Scale, Reading, Payoff, IntervalSeed, Running, Grouped
 ):
     """What `evaluate` is asked, besides the sources."""
 
@@ -859,19 +1019,9 @@ _drop = need(
 )
 
 
-class Gated(Options):
-    """Which drop must not happen."""
+class Gate(Options):
+    """How a gate decides."""
 
-    fail_drop: float | None = option(
-        default=None,
-        group=_WHAT,
-        metavar="DROP",
-        check=_drop,
-        help="Exit code 3 where the second is shown worse than the first by more than 0.02: by the whole interval.",
-        doc="The largest fall of the second model below the first that is no failure, as a fraction of accuracy or an "
-        "amount on the scale: ``result.gate`` says whether the second is shown worse by more (the whole interval of "
-        "the difference lies below it), shown not to be (it lies above), or neither.",
-    )
     strict: bool = option(
         default=False,
         group=_WHAT,
@@ -888,6 +1038,21 @@ class Gated(Options):
         "(a confidence sequence, by betting); the comparison itself is for one look.",
     )
 
+
+class Gated(Gate):
+    """Which drop must not happen."""
+
+    fail_drop: float | None = option(
+        default=None,
+        group=_WHAT,
+        metavar="DROP",
+        check=_drop,
+        help="Exit code 3 where the second is shown worse than the first by more than 0.02: by the whole interval.",
+        doc="The largest fall of the second model below the first that is no failure, as a fraction of accuracy or an "
+        "amount on the scale: ``result.gate`` says whether the second is shown worse by more (the whole interval of "
+        "the difference lies below it), shown not to be (it lies above), or neither.",
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("strict", "anytime"):
@@ -900,56 +1065,9 @@ def _targets(name: str, value: Any) -> Any:
     return check_of("models", "Sequence[Any]")(name, [value] if isinstance(value, str) else value)
 
 
-class CompareOptions(
-    Judged, Where, Clock, Truth, Cluster, Scale, Level, Reading, Features, Gated, Running
-):
-    """What `compare` is asked."""
+class Disca(Options):
+    """How DiSCA, DiDMA and NiDMA are worked out."""
 
-    rarely = frozenset({"features", "positive"})
-
-    models: Sequence[Any] = argument(
-        kw_only=False,
-        path="read",
-        metavar="MODELS...",
-        help="Labelled predictions, one file for each model.",
-        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.",
-    )
-    out_of_domain: Sequence[Any] = option(
-        default=(),
-        group=_WHAT,
-        path="read",
-        metavar="FILE",
-        help="Labelled predictions out of domain; once for each model, in their order.",
-    )
-    target: Sequence[Any] = option(
-        default=(),
-        group=_WHAT,
-        path="read",
-        metavar="FILE",
-        check=_targets,
-        help="Predictions without labels, one a model; with --judge: system (what they will meet) or rows (these).",
-        doc='With ``judge`` "system" or "rows": whether the difference is of what the systems will meet, of which '
-        "these rows are a sample, or of these rows alone. Else predictions without labels, one for each model, in the "
-        "same order: their accuracy is estimated as `estimate` does it, with its interval, assumption and trust, "
-        "beside the accuracy-coverage curve that the first file would lead one to expect.",
-    )
-    names: Sequence[str] = option(
-        default=(),
-        group=_WHAT,
-        flag="--name",
-        rare=True,
-        help="Name of a model; once for each, by default the file's.",
-    )
-    metrics: Sequence[str] = option(
-        default=(),
-        group=_WHAT,
-        flag="--metric",
-        metavar="NAME",
-        help="Compare pass@4, pass^4 or maj@4 of questions that were answered several times; may be repeated.",
-        doc="Curves of k answers to a question, such as pass@4, pass^4 and maj@4, in the place of who is right: the "
-        "first is compared, the others stand beside it. Questions are told by `id`, and each model may answer them as "
-        "often as it did.",
-    )
     tolerance: float = option(
         default=0.95,
         group=_DISCA,
@@ -965,14 +1083,6 @@ class CompareOptions(
         parse=partial(parse_weights, option="--weights"),
         help="Weights of DiSCA, 0.5,0.25,0.25; by default a third each.",
         doc="Weights x, y, z of DiSCA; by default a third each.",
-    )
-    require: Sequence[float] = option(
-        default=(0.9, 0.95, 0.99),
-        group=_WHAT,
-        help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.",
-    )
-    score: str | None = option(
-        default=None, group=_WHAT, rare=True, help="Order rows by this score, not the confidence."
     )
     energy: Sequence[float] = option(
         default=(),
@@ -1019,6 +1129,80 @@ class CompareOptions(
         parse=partial(parse_weights, option="--nidma-weights"),
         help="Weights of DiDMA and of DiSCA out of domain in NiDMA; by default a half each.",
     )
+
+
+class CompareOptions(
+    Disca,
+    Judged,
+    Where,
+    Clock,
+    Truth,
+    Cluster,
+    Scale,
+    Level,
+    Reading,
+    Features,
+    Gated,
+    Running,
+    Grouped,
+    WithAlarms,
+):
+    """What `compare` is asked."""
+
+    rarely = frozenset({"features", "positive"})
+
+    selective: Selective | None = whole(default=None, of="Selective")
+    models: Sequence[Any] = argument(
+        kw_only=False,
+        path="read",
+        metavar="MODELS...",
+        help="Labelled predictions, one file for each model.",
+        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.",
+    )
+    out_of_domain: Sequence[Any] = option(
+        default=(),
+        group=_WHAT,
+        path="read",
+        metavar="FILE",
+        help="Labelled predictions out of domain; once for each model, in their order.",
+    )
+    target: Sequence[Any] = option(
+        default=(),
+        group=_WHAT,
+        path="read",
+        metavar="FILE",
+        check=_targets,
+        help="Predictions without labels, one a model; with --judge: system (what they will meet) or rows (these).",
+        doc='With ``judge`` "system" or "rows": whether the difference is of what the systems will meet, of which '
+        "these rows are a sample, or of these rows alone. Else predictions without labels, one for each model, in the "
+        "same order: their accuracy is estimated as `estimate` does it, with its interval, assumption and trust, "
+        "beside the accuracy-coverage curve that the first file would lead one to expect.",
+    )
+    names: Sequence[str] = option(
+        default=(),
+        group=_WHAT,
+        flag="--name",
+        rare=True,
+        help="Name of a model; once for each, by default the file's.",
+    )
+    metrics: Sequence[str] = option(
+        default=(),
+        group=_WHAT,
+        flag="--metric",
+        metavar="NAME",
+        help="Compare pass@4, pass^4 or maj@4 of questions that were answered several times; may be repeated.",
+        doc="Curves of k answers to a question, such as pass@4, pass^4 and maj@4, in the place of who is right: the "
+        "first is compared, the others stand beside it. Questions are told by `id`, and each model may answer them as "
+        "often as it did.",
+    )
+    require: Sequence[float] = option(
+        default=(0.9, 0.95, 0.99),
+        group=_WHAT,
+        help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99.",
+    )
+    score: str | None = option(
+        default=None, group=_WHAT, rare=True, help="Order rows by this score, not the confidence."
+    )
     seed: int = option(default=0, flag="", help="Seed of the bootstrap.")
 
 
@@ -1049,7 +1233,20 @@ def _pilots(name: str, value: Any) -> list[Any]:
 _share = partial(_number_in, 0.0)
 
 
-class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Renaming, Watched):
+class Power(Options):
+    """How surely a difference is to be shown."""
+
+    power: float = option(
+        default=0.8,
+        group=_WHAT,
+        check=_number_in(0.06, 0.999, "a power between 0.06 and 0.999 such as 0.8"),
+        help="The chance with which it is to be shown.",
+    )
+
+
+class PlanOptions(
+    Power, Judged, Where, Clock, Truth, Cluster, Scale, Level, Renaming, Watched, Grouped
+):
     """What `plan` is asked."""
 
     rarely = frozenset({"where", "mapping", "judge", "judge_correlation"})
@@ -1071,12 +1268,6 @@ class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Renaming, 
         help="By how much the new system is better, such as 0.03.",
         doc="By how much the new system is better (worse: -0.03), a fraction or on the scale; without it the smallest "
         "one that the questions show is said.",
-    )
-    power: float = option(
-        default=0.8,
-        group=_WHAT,
-        check=_number_in(0.06, 0.999, "a power between 0.06 and 0.999 such as 0.8"),
-        help="The chance with which it is to be shown.",
     )
     fail_drop: float | None = option(
         default=None,
@@ -1172,7 +1363,9 @@ class PlanOptions(Judged, Where, Clock, Truth, Cluster, Scale, Level, Renaming, 
             )
 
 
-class BacktestOptions(LabelsAndP, Where, Clock, Methods, Level, Truth, Reading, Features, Running):
+class BacktestOptions(
+    LabelsAndP, Where, Clock, Methods, Level, Truth, Reading, Features, Running, Grouped
+):
     """What `backtest` is asked."""
 
     families: Sequence[str] | None = option(
@@ -1209,7 +1402,7 @@ class HistoryOptions(Options):
     )
 
 
-class DiagnoseOptions(Pair, Where, Clock, Reading, Features, Running):
+class DiagnoseOptions(Pair, Where, Clock, Reading, Features, Running, Grouped):
     """What `diagnose` is asked."""
 
     every: str | None = option(
@@ -1247,7 +1440,7 @@ class CiteOptions(Options):
 
 
 class ReadOptions(Renaming):
-    """What `read_log` is asked."""
+    """What `read` is asked."""
 
     logs: Any = argument(
         kw_only=False,
@@ -1319,8 +1512,8 @@ class Device(Options):
     )
 
 
-class Models(Device):
-    """How models from outside are opened."""
+class Gives(Device):
+    """What a model from outside gives."""
 
     gives: str | None = option(
         default=None,
@@ -1329,6 +1522,11 @@ class Models(Device):
         rare=True,
         help="What a model from outside gives: logits or probabilities.",
     )
+
+
+class Models(Gives):
+    """How models from outside are opened."""
+
     classes: Sequence[int | str] | None = option(
         default=None,
         group=_MODEL,
@@ -1345,7 +1543,50 @@ class Models(Device):
         return named | {"classes": None if self.classes is None else tuple(self.classes)}
 
 
-class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
+class Given(Options):
+    """Where what a live model reads stands."""
+
+    inputs: str | Sequence[str] | None = option(
+        default=None,
+        flag="--input",
+        help="Column that the models read; twice for pairs of texts, again for a table.",
+    )
+    label: str | None = option(
+        default=None, rare=True, help="Column of the truth; by default label."
+    )
+    id: str | None = option(
+        default=None,
+        flag="--id --key",
+        rare=True,
+        help="Column that names the rows; by default id.",
+    )
+
+
+class Tokens(Options):
+    """How much of a text a live model reads."""
+
+    max_length: int | None = option(
+        default=None, rare=True, help="Tokens of a text that are read, at most."
+    )
+
+
+class Drawn(Options):
+    """What is drawn as live models are asked."""
+
+    dropout: int = option(
+        default=0, rare=True, help="Passes with dropout left on; probabilities are their mean."
+    )
+    candidates: int = option(
+        default=10,
+        flag="",
+        help="Of a ranker: how many candidates a response without any gets, drawn by the seed from all responses: the "
+        "same ones at every severity of a shift.",
+    )
+
+
+class RankOptions(
+    Given, Tokens, Models, Reading, Cluster, Level, Tasks, Typed, Grouped, WithAsking
+):
     """What `rank` is asked."""
 
     rarely = frozenset(("mapping", "positive"))
@@ -1413,23 +1654,6 @@ class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
     suggest: int = option(
         default=0, help="Name so many rows of the pool that are best labelled next."
     )
-    inputs: str | Sequence[str] | None = option(
-        default=None,
-        flag="--input",
-        help="Column that the models read; twice for pairs of texts, again for a table.",
-    )
-    label: str | None = option(
-        default=None, rare=True, help="Column of the truth; by default label."
-    )
-    id: str | None = option(
-        default=None,
-        flag="--id --key",
-        rare=True,
-        help="Column that names the rows; by default id.",
-    )
-    max_length: int | None = option(
-        default=None, rare=True, help="Tokens of a text that are read, at most."
-    )
     run_folder: str | Path | None = option(
         default=None,
         group=_RUN,
@@ -1442,3 +1666,60 @@ class RankOptions(Models, Reading, Cluster, Level, Tasks, Typed):
         "options of the model, texts, method and version are the same, and whether `engine` or `workers` are given.",
     )
     seed: int = option(default=0, rare=True, help="Seed of draws, attributions and bootstraps.")
+
+
+class Columns(Group, Reading, Clock, Features, Cluster, Key, Scale, Verdicts, Given):
+    """What the columns of your tables are.
+
+    >>> columns = Columns(mapping={"y": "label", "score": "confidence"}, cluster="user")
+    >>> columns
+    Columns(mapping={'y': 'label', 'score': 'confidence'}, cluster='user')
+    >>> import oodometer
+    >>> table = {"y": [1, 0] * 50, "prediction": [1, 0, 1, 1] * 25, "score": [0.9, 0.6] * 50, "user": [*range(50)] * 2}
+    >>> oodometer.evaluate(table, columns=columns, metrics=["accuracy"])["accuracy"].value
+    0.75
+    """
+
+
+class Run(Group, Tasks, Kept, Stored, Typed):
+    """Where the work runs, who hears of it, and what is kept of it.
+
+    >>> Run(workers=2, run_folder="unfinished")
+    Run(workers=2, run_folder='unfinished')
+    """
+
+
+class Alarms(Group, Bounds, Gate, Counted):
+    """When a result is an alarm; a command line leaves with exit code 3 then.
+
+    >>> alarms = Alarms(fail_below={"f1": 0.8}, fail_drop=0.05)
+    >>> import oodometer
+    >>> reference = {"probabilities": [[0.9, 0.1], [0.3, 0.7]] * 50, "label": [0, 1, 0, 0] * 25}
+    >>> found = oodometer.estimate(reference, reference, methods=["cbpe"], backtest=None, alarms=alarms)
+    >>> [rule.metric for rule in found.alarms.rules]
+    ['f1', 'accuracy']
+    """
+
+
+class Inference(Group, Level, IntervalSeed, Power, Weighed, Assumed, Payoff):
+    """How numbers are inferred: the level of intervals, the seed of draws, what is learnt and assumed.
+
+    >>> Inference(level=0.9, assume="label", backtest=None)
+    Inference(level=0.9, backtest=None, assume='label')
+    """
+
+
+class Selective(Group, Disca):
+    """How `compare` scores models that answer only where they are sure: DiSCA, DiDMA and NiDMA.
+
+    >>> Selective(tolerance=0.9, energy=(10, 4))
+    Selective(tolerance=0.9, energy=(10.0, 4.0))
+    """
+
+
+class Asking(Group, Gives, Tokens, Drawn):
+    """How live models are asked.
+
+    >>> Asking(device="cpu", max_length=128)
+    Asking(device='cpu', max_length=128)
+    """

@@ -1,4 +1,4 @@
-"""Ranking of models by battles: one table of two models a row, read as `read_log` reads it."""
+"""Ranking of models by battles: one table of two models a row, read as `read` reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `read_log`: a log, a folder of logs or a table of results: what it holds, and what can be asked of it."""
+"""The verb `read`: a log, a folder of logs or a table of results: what it holds, and what can be asked of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENDINGS = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
 
 
 @verb(ReadOptions)
-def read_log(options: ReadOptions) -> Reading:
+def read(options: ReadOptions) -> Reading:
     """Read a log of an evaluation, a folder of logs, or a table of results: its columns and what each is taken for, how
     good the answers are where that is known, and what can be asked of it, with the commands; and write it to a file
     that every other command reads. Raises `InputError` for what cannot be read, with what to do with it, for a row that
@@ -39,7 +39,7 @@ def read_log(options: ReadOptions) -> Reading:
     >>> row = {"doc_id": 0, "doc": {}, "target": "4", "arguments": {}, "resps": [["4"]], "filtered_resps": ["4"]}
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "samples_sums.jsonl"
     >>> _ = path.write_text(json.dumps({**row, "exact_match": 1.0, "metrics": ["exact_match"]}))
-    >>> result = read_log(path)
+    >>> result = read(path)
     >>> result.record.columns["id"].tolist(), [question.asks for question in result.questions][:2]
     (['0'], ['How good is it?', 'Is another better?'])
     """
@@ -47,7 +47,8 @@ def read_log(options: ReadOptions) -> Reading:
     paths = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
     if not paths or not all(isinstance(path, (str, os.PathLike)) for path in paths):
         raise UsageError(
-            f"expected the path of a log or a table, or a list of logs, got {str(logs)[:60] or 'nothing'}"
+            f"expected the path of a log or a table, or a list of logs, got {str(logs)[:60] or 'nothing'}; "
+            "predictions in memory are read by oodometer.load"
         )
     refuse_clashes({"the file to write": out}, paths)
     check_out(out, folders=True)

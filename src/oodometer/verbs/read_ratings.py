@@ -1,4 +1,4 @@
-"""Ratings in a table for the verb `read_log`: what several people said of the same items, how far they agree, and
+"""Ratings in a table for the verb `read`: what several people said of the same items, how far they agree, and
 their vote.
 """
 

@@ -1,4 +1,4 @@
-"""A table of results for the verb `read_log`: which column is what, and what it then holds."""
+"""A table of results for the verb `read`: which column is what, and what it then holds."""
 
 from __future__ import annotations
 

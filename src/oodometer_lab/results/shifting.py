@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oodometer.results.values import Record, counted
-from oodometer.results.view import Shown, View, shows
+from oodometer.results.view import Named, Shown, View, shows
 
 _WHAT = {"shift image": "images", "shift text": "texts", "shift dialogue": "contexts of dialogues"}
 
@@ -39,7 +39,7 @@ class ShiftedTexts(ShiftedCopy):
 
 
 @dataclass(frozen=True, repr=False)
-class Shifting(Shown, Record):
+class Shifting(Shown, Record, Named[ShiftedCopy]):
     """What `shift` wrote.
 
     command : "shift image", "shift text" or "shift dialogue". data : what was shifted. seed : of the draws. rows :
@@ -57,6 +57,11 @@ class Shifting(Shown, Record):
     refused: Mapping[str, int] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    _noun = "copy"
+
+    def entries(self) -> Mapping[str, ShiftedCopy]:
+        """The copies, by kind and severity as folders have them."""
+        return {f"{copy.kind}-{copy.severity}": copy for copy in self.copies}
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON; of images what was skipped, of texts what was refused."""

@@ -13,6 +13,7 @@ from oodometer.results.view import (
     INTERVAL,
     Grid,
     Maker,
+    Named,
     Shown,
     Table,
     View,
@@ -113,7 +114,7 @@ class StressedModel(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class StressTest(Shown, Record):
+class StressTest(Shown, Record, Named[StressedModel]):
     """What `stress` found; at a prompt and in a notebook it shows its summary.
 
     data, out : what was shifted, and the folder of the predictions. modality : "text", "dialogue" or "image". rows :
@@ -137,7 +138,7 @@ class StressTest(Shown, Record):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     argv: str | None = None
-    _command = "stress"
+    _command, _noun, _entries = "stress", "model", ("models", "name")
 
     def frames(self) -> dict[str, Maker]:
         """``points``; ``step`` is the severity, empty without a shift."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oodometer.options import (
+    Group,
     Options,
     anything,
     argument,
@@ -16,8 +17,24 @@ from oodometer.options import (
     one_of,
     option,
     several_or_none,
+    whole,
 )
-from oodometer.verbs.options import Device, Level, Models, Renaming, Tasks, Typed, Watched
+from oodometer.verbs.options import (
+    Device,
+    Drawn,
+    Grouped,
+    Level,
+    Models,
+    Renaming,
+    Tasks,
+    Tokens,
+    Typed,
+    Watched,
+    WithAsking,
+    WithColumns,
+    WithInference,
+    WithRun,
+)
 
 if TYPE_CHECKING:
     from oodometer.engines import Engine
@@ -118,7 +135,23 @@ class Constants(Options):
     )
 
 
-class ShiftOptions(Training, Turns, Constants, Tasks, Typed):
+class Perturbation(Group, Training, Turns, Constants):
+    """What shifts of texts, dialogues and images are made with.
+
+    >>> Perturbation(training="train.jsonl", inflect=True)
+    Perturbation(training='train.jsonl', inflect=True)
+    """
+
+
+class WithPerturbation(Options):
+    """A verb that takes `Perturbation`."""
+
+    perturbation: Perturbation | None = whole(default=None, of="Perturbation")
+
+
+class ShiftOptions(
+    Training, Turns, Constants, Tasks, Typed, WithRun, WithInference, WithPerturbation
+):
     """What `shift` is asked."""
 
     data: str | Path = argument(
@@ -208,8 +241,10 @@ class ShiftOptions(Training, Turns, Constants, Tasks, Typed):
     )
 
 
-class PredictOptions(Models, Tasks):
+class PredictOptions(Tokens, Drawn, Models, Tasks, WithColumns, WithRun, WithInference, WithAsking):
     """What `predict` is asked."""
+
+    apart = frozenset({"features"})  # of the model
 
     model: Any = argument(
         kw_only=False,
@@ -268,18 +303,12 @@ class PredictOptions(Models, Tasks):
     )
     features: bool = option(default=False, help="Write what the last linear layer reads.")
     views: int = option(default=0, help="Augmented copies of each input to ask.")
-    dropout: int = option(
-        default=0, rare=True, help="Passes with dropout left on; probabilities are their mean."
-    )
     seed: int = option(default=0, rare=True, help="Seed of views, dropout and candidates.")
     augmentation: str = option(
         default="shift",
         check=one_of("shift", "randaugment", "randaugment-published"),
         help="How the copies are made: shift (images mirrored and moved, texts with words left out; the default); of "
         "images also randaugment, or randaugment-published, the policy of the code of Trivedi et al. (2023).",
-    )
-    max_length: int | None = option(
-        default=None, rare=True, help="Tokens of a text that are read, at most."
     )
     on_error: str = option(
         default="refuse",
@@ -289,11 +318,6 @@ class PredictOptions(Models, Tasks):
     )
     batch_rows: int = option(
         default=4096, flag="", help="Rows that are read and asked at once; they bound the memory."
-    )
-    candidates: int = option(
-        default=10,
-        flag="",
-        help="Of a ranker: how many candidates a response without any gets, drawn by the seed.",
     )
     replies: Any = option(
         default=None,
@@ -310,8 +334,23 @@ class PredictOptions(Models, Tasks):
     )
 
 
-class StressOptions(Training, Turns, Constants, Models, Level, Tasks, Typed):
+class StressOptions(
+    Training,
+    Turns,
+    Constants,
+    Tokens,
+    Drawn,
+    Models,
+    Level,
+    Tasks,
+    Typed,
+    Grouped,
+    WithAsking,
+    WithPerturbation,
+):
     """What `stress` is asked."""
+
+    unsaid = frozenset({"max_length", "dropout", "device"})
 
     data: str | Path = argument(
         kw_only=False,
@@ -383,27 +422,12 @@ class StressOptions(Training, Turns, Constants, Models, Level, Tasks, Typed):
     rows: int | None = option(
         default=None, rare=True, help="Only so many rows of DATA, drawn by the seed."
     )
-    candidates: int = option(
-        default=10,
-        flag="",
-        help="How many a response without candidates gets, drawn by the seed from all responses of its file: the same "
-        "ones at every severity.",
-    )
     repeats: int = option(
         default=1,
         rare=True,
         help="Draws of each shift; their spread is the band.",
         doc="Draws of each shift, of seeds ``seed``, ``seed + 1``, ...; the spread of the numbers stands beside their "
         "intervals.",
-    )
-    max_length: int | None = option(
-        default=None, flag="", help="Tokens of a text that are read, at most."
-    )
-    dropout: int = option(
-        default=0, flag="", help="Passes with dropout left on; probabilities are their mean."
-    )
-    device: str | None = option(
-        default=None, flag="", help='"cpu" or "cuda"; by default a GPU where one is there.'
     )
     seed: int = option(
         default=0, rare=True, help="Seed of halves, rows, candidates, draws and bootstraps."

@@ -23,7 +23,7 @@ from oodometer.store import as_source, refuse_clashes, write_predictions
 from oodometer.store.harness import LogOptions, log_files, log_kind
 from oodometer.store.write import write_part
 from oodometer.verbs.named_models import as_names, said_model, twice_named
-from oodometer.verbs.read import EXAMPLES, check_out, read_log
+from oodometer.verbs.read import EXAMPLES, check_out, read
 from oodometer.verbs.read_content import known_number
 from oodometer.version import __version__
 
@@ -104,19 +104,22 @@ class Asked(PredictOptions):
             raise UsageError(f"expected at least 2 candidates, got {self.candidates}")
 
     @property
-    def columns(self) -> Columns:
+    def where_it_stands(self) -> Columns:
         """Where inputs, labels and ids stand."""
         return Columns(as_names(self.inputs), self.label, self.id, as_names(self.keep))
 
     @property
     def extra(self) -> tuple[str, ...]:
         """Further columns of the predictions."""
-        return ("id", *self.columns.keep, "time", "group", "variance", *CONDITION)
+        return ("id", *self.where_it_stands.keep, "time", "group", "variance", *CONDITION)
 
     def examples(self, reads: Sequence[Any]) -> Examples:
         """The data as models of these kinds read them."""
         return open_examples(
-            self.data, reads, self.columns, Drawing(self.candidates, self.seed, self.replies)
+            self.data,
+            reads,
+            self.where_it_stands,
+            Drawing(self.candidates, self.seed, self.replies),
         )
 
     def batches(self, examples: Examples, first: int = 0) -> Iterator[tuple[int, Batch]]:
@@ -384,7 +387,11 @@ def predict(options: Asked) -> Prediction:
             "replies are of rankers, and this model reads no dialogues; leave them out"
         )
     examples = options.examples(classifier.reads)
-    if classifier.by_position and examples.modality == "table" and not options.columns.inputs:
+    if (
+        classifier.by_position
+        and examples.modality == "table"
+        and not options.where_it_stands.inputs
+    ):
         raise UsageError(f"this model {BY_POSITION}")
     if examples.modality != "image":
         only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
@@ -436,7 +443,7 @@ def _read_log(options: Asked) -> Prediction:
         raise UsageError(
             "a log holds the answers already: only --metric, --filter and --keep-input go with it"
         )
-    result = read_log(
+    result = read(
         options.model,
         out=options.out,
         metric=options.metric,

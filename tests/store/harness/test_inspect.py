@@ -231,7 +231,7 @@ def test_the_first_scorer_is_read_even_if_another_is_0_or_1_and_some_samples_lac
 
 
 def test_the_interval_of_epochs_counts_samples() -> None:
-    found = oodometer.read_log(str(SUMS), metric="match")
+    found = oodometer.read(str(SUMS), metric="match")
     assert (found.rows, found.accuracy.value) == (4, 0.5)
     same = oodometer.evaluate(found.record).metrics["accuracy"]
     assert (found.accuracy.lower, found.accuracy.upper) == pytest.approx((same.lower, same.upper))

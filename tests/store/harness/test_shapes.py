@@ -42,7 +42,7 @@ def test_each_tool_is_read_with_the_right_number(tmp_path: Path, name: str) -> N
     path = case.make(tmp_path)
     files = [path] if path.is_file() else [*path.rglob("*.json")]
     assert {log_kind(file) for file in files} == {case.kind}
-    reading = oodometer.read_log(path)
+    reading = oodometer.read(path)
     number = reading.accuracy or reading.score
     assert number is not None
     assert (number.value, reading.rows) == (pytest.approx(case.value), case.rows)
@@ -139,7 +139,7 @@ def test_an_unknown_verdict_is_refused_with_its_row(tmp_path: Path) -> None:
 
 def test_several_models_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tools.mt_bench_models(tmp_path)
-    means = {task.name: task.number.value for task in oodometer.read_log(path).tasks if task.number}
+    means = {task.name: task.number.value for task in oodometer.read(path).tasks if task.number}
     assert means == {"vicuna-7b": 7, "alpaca-13b": 6}
     said = refused(path)
     assert "expected answers of one model, got 2: vicuna-7b, alpaca-13b" in said
@@ -154,7 +154,7 @@ def test_several_models_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFix
 def test_pairs_of_mt_bench_are_battles(tmp_path: Path) -> None:
     shares = {
         task.name: task.number.value
-        for task in oodometer.read_log(tools.mt_bench_pair(tmp_path)).tasks
+        for task in oodometer.read(tools.mt_bench_pair(tmp_path)).tasks
         if task.number
     }
     assert shares == {"alpaca-13b": (1 + 0.5 + 0.5 + 1) / 4, "vicuna-7b": (0 + 0.5 + 0.5 + 0) / 4}
@@ -167,9 +167,7 @@ def test_two_providers_of_promptfoo_are_two_models(tmp_path: Path) -> None:
     others = [{**row, "provider": {"id": "local:b", "label": ""}, "success": True} for row in rows]
     whole["results"]["results"] = [*rows, *others]
     path.write_text(json.dumps(whole))
-    shares = {
-        task.name: task.number.value for task in oodometer.read_log(path).tasks if task.number
-    }
+    shares = {task.name: task.number.value for task in oodometer.read(path).tasks if task.number}
     assert shares == {"openai:gpt-4.1": 5 / 8, "local:b": 1}
 
 
@@ -177,9 +175,7 @@ def test_two_prompts_of_promptfoo_are_two_systems(tmp_path: Path) -> None:
     path = tools.promptfoo_lines(tmp_path)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     tools.lines(path, [*rows, *({**row, "promptIdx": 1, "success": False} for row in rows)])
-    shares = {
-        task.name: task.number.value for task in oodometer.read_log(path).tasks if task.number
-    }
+    shares = {task.name: task.number.value for task in oodometer.read(path).tasks if task.number}
     assert shares == {"openai:gpt-4.1-0": 5 / 8, "openai:gpt-4.1-1": 0}
 
 

@@ -22,6 +22,7 @@ from oodometer.results.view import (
     INTERVAL,
     Grid,
     Maker,
+    Named,
     Shown,
     Table,
     View,
@@ -171,7 +172,7 @@ def pseudo_labels(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgedOutputs(Shown, Record):
+class JudgedOutputs(Shown, Record, Named[Interval]):
     """What judges say of a file of outputs; ``record`` holds its rows with their `votes`.
 
     metric : "exact" (accuracy), or what the judges predict. judges : their names. lower, upper, mean, single : the
@@ -214,6 +215,11 @@ class JudgedOutputs(Shown, Record):
     at_half: Mapping[str, Interval] | None = None
     unlike: UnlikeTexts | None = None
     _untold = frozenset({"record", "pseudo_labels", "pseudo_out"})
+    _noun = "judge"
+
+    def entries(self) -> Mapping[str, Interval]:
+        """The interval of each judge, by its name."""
+        return dict(zip(self.judges, self.by_judge, strict=True))
 
     def view(self) -> View:
         """What it says; see `Shown`."""
