@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer import rank, read_log
+from oodometer import rank, read
 from oodometer.cli.main import main
 from oodometer.errors import InputError, UsageError
 from oodometer.results.preferences import Preferences
@@ -107,7 +107,7 @@ def test_a_strong_verdict_of_arena_hard_counts_for_three_battles(tmp_path: Path)
     assert (found.battles, found.clusters) == (23, {"id": 8})
     assert [item.model for item in found.ranking] == ["my-model", "baseline"]
     assert found.ranking[0].win_rate.value == pytest.approx(13 / 23)
-    assert found.ranking[0].win_rate.value == pytest.approx(read_log(path).score.value)  # type: ignore[union-attr]
+    assert found.ranking[0].win_rate.value == pytest.approx(read(path).score.value)  # type: ignore[union-attr]
     assert "counts for three battles" in " ".join(found.notes)
     rows_of = [json.loads(line) for line in path.read_text().splitlines()]
     named = [{**row, "baseline": "o3"} for row in rows_of]
@@ -119,7 +119,7 @@ def test_a_strong_verdict_of_arena_hard_counts_for_three_battles(tmp_path: Path)
     ]
     table = written(tmp_path / "flat.jsonl", flat)
     assert ranked(table).ranking[0].win_rate.value == pytest.approx(13 / 23)
-    tasks = {task.name: task.number for task in read_log(table).tasks}
+    tasks = {task.name: task.number for task in read(table).tasks}
     assert tasks["my"].value == pytest.approx(13 / 23)  # type: ignore[union-attr]
 
 

@@ -1249,7 +1249,7 @@ class PlanOptions(
 ):
     """What `plan` is asked."""
 
-    rarely = frozenset({"where", "mapping", "judge", "judge_correlation"})
+    rarely = frozenset({"where", "mapping", "judge", "judge_correlation", "within"})
 
     pilots: Sequence[Any] = argument(
         kw_only=False,
