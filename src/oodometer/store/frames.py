@@ -269,6 +269,8 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
     one with a row of numbers a row under a usual name, such as `y_prob`.
     """
     out = dict(mapping or {})
+    if hasattr(arrays, "to_frame"):
+        return out  # a result, which is refused where it is read
     if not {"probabilities", "logits"} & {*arrays, *out.values()}:
         free = [c for c in arrays if c not in out and usual_field(str(c)) == "probabilities"]
         wide = [c for c in free if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
