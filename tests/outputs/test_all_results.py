@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import oodometer
+from oodometer.errors import UsageError
 
 from .conftest import KINDS
 
@@ -65,6 +66,15 @@ def test_a_plan_and_a_diagnosis_say_what_was_asked(
     assert (plan["questions"], plan["power"]) == (others["plan"].needed["paired"], 0.8)
     shift = made["diagnose"].to_frame(library="pandas").iloc[0]
     assert (shift["kind"], shift["says"]) == (made["diagnose"].kind, made["diagnose"].why)
+
+
+def test_a_result_is_no_predictions(made: dict[str, Any], others: dict[str, Any]) -> None:
+    for found, remedy in (
+        (made["evaluate"], "give a path"),
+        (others["read"], r"give its \.record"),
+    ):
+        with pytest.raises(UsageError, match=remedy):
+            oodometer.evaluate(found)
 
 
 def test_several_files_go_by_name_and_by_place(made: dict[str, Any]) -> None:

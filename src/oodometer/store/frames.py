@@ -106,6 +106,8 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
     if isinstance(data, Mapping):
         if data and all(hasattr(split, "with_format") for split in data.values()):
             raise UsageError(f"give one split of the data set: {', '.join(map(str, data))}")
+        if hasattr(data, "to_frame"):  # a result, which is a mapping too
+            raise _holds_none(data)
         return _of_arrays(data, mapping)
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         return MemoryReader(data if isinstance(data, pa.Table) else pa.Table.from_batches([data]))
@@ -267,6 +269,8 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
     one with a row of numbers a row under a usual name, such as `y_prob`.
     """
     out = dict(mapping or {})
+    if hasattr(arrays, "to_frame"):
+        return out  # a result, which is refused where it is read
     if not {"probabilities", "logits"} & {*arrays, *out.values()}:
         free = [c for c in arrays if c not in out and usual_field(str(c)) == "probabilities"]
         wide = [c for c in free if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
@@ -284,6 +288,13 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
     return out
 
 
+def _holds_none(data: Any) -> UsageError:
+    """The error for what is no table; of `read` and `predict` it names the record that they hold."""
+    has_record = getattr(data, "record", None) is not None
+    give = "its .record" if has_record else _TAKES
+    return UsageError(f"{type(data).__name__} holds no predictions; give {give}")
+
+
 def _of_frame(data: Any) -> Any:
     import narwhals as nw
 
@@ -294,7 +305,7 @@ def _of_frame(data: Any) -> Any:
             "distinct column names", got=str(error)[:160], remedy="rename or drop one"
         ) from None
     except TypeError:
-        raise UsageError(f"{type(data).__name__} holds no predictions; give {_TAKES}") from None
+        raise _holds_none(data) from None
     try:
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
