@@ -219,5 +219,6 @@ def test_a_wrong_choice_is_refused_with_the_command_that_reads_the_log(
     code, _, said = run(capsys, *words)
     assert code == 2
     command = said.strip().partition("; try: oodometer ")[2]
+    assert command.count("--filter") == 1
     assert run(capsys, *shlex.split(command))[0] == 0
     assert (tmp_path / "sums.parquet").is_file()

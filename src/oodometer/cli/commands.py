@@ -283,7 +283,7 @@ def _advised(name: str, offered: Sequence[Declared], typed: Plain) -> Iterator[N
     except (InputError, UnknownColumnError) as error:
         options = getattr(error.remedy, "options", ()) if isinstance(error, InputError) else ()
         if isinstance(error, InputError) and options:
-            error.remedy = f"{error.remedy}; try: {output.command_line(*options)}"
+            error.remedy = f"{error.remedy}; try: {output.command_line_with(*options)}"
             raise error.at() from None
         if not isinstance(error, (MissingColumnsError, ClassesError, UnknownColumnError)):
             raise

@@ -243,6 +243,22 @@ def progress_bar(
         yield _Bar(bar, what)
 
 
+def command_line_with(option: str, value: str) -> str:
+    """The command as it was typed with an ``option`` of this value, in the place of the one that it had."""
+    words = list(typed_words.get())
+    places = [i for i, word in enumerate(words) if word.partition("=")[0] == option]
+    if len(places) != 1:
+        return command_line(option, value)
+    (place,) = places
+    length = 1 if "=" in words[place] else 2
+    words[place : place + length] = [option, value]
+    token = typed_words.set(tuple(words))
+    try:
+        return command_line()
+    finally:
+        typed_words.reset(token)
+
+
 def command_line(*more: str) -> str:
     """The command as it was typed, and ``more`` words behind it; passwords in addresses are hidden."""
     import shlex
