@@ -265,10 +265,10 @@ def equal_bin(values: Array, bins: int) -> Array:
 def pool_adjacent(
     rows: Array, hits: Array, piece: Array | None = None
 ) -> tuple[Array, Array, Array]:
-    """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA). rows
-    (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. ``piece``: the
-    number of each bin's piece, shape (bin,); bins of different pieces are never pooled. Counts are added up and compared as products, so that
-    the blocks of whole numbers are exact.
+    """First bin, rows and hits of each block of the isotonic regression of hits / rows, weighted by rows (PAVA).
+    rows (above 0) and hits have shape (bin,); the results (block,), with hits / rows strictly rising. ``piece``: the
+    number of each bin's piece, shape (bin,); bins of different pieces are never pooled. Counts are added up and
+    compared as products, so that the blocks of whole numbers are exact.
 
     >>> [block.tolist() for block in pool_adjacent(np.array([2, 2, 4]), np.array([1, 0, 3]))]
     [[0, 2], [4.0, 4.0], [1.0, 3.0]]
