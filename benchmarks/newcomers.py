@@ -406,7 +406,8 @@ def page_of(result: Mapping[str, Any]) -> str:
         "# What newcomers expected, tried again",
         "",
         f"`python -m benchmarks.newcomers`: of {len(rows)} expectations {counts['yes']} hold, "
-        f"{counts['partly']} partly, {counts['no']} not (11, 6 and 7 when they were first tried). Load at the start: "
+        f"{counts['partly']} partly, {counts['no']} not (of an earlier list of 24, "
+        f"which was not kept, 11, 6 and 7). Load at the start: "
         f"{result['machine']['load_at_start']:.1f} on {result['machine']['cores']} cores.",
         "",
         *kit.table(
