@@ -396,6 +396,9 @@ _ALIASES: dict[str, dict[str, str]] = {
         "fpr_at_95_tpr": "fprat95 fpr95tpr fpr95",
         "top_k_accuracy": "topk topkaccuracyscore",
         "expected_value": "value businessvalue",
+        "prr": "predictionrejectionratio rejectionratio",
+        "operating_points": "sgr selectionwithguaranteedrisk ltt learnthentest",
+        "conformal_risk": "crc conformalriskcontrol",
     },
     "estimator": {
         "cbpe": "confidencebasedperformanceestimation",

@@ -39,6 +39,14 @@ def test_methods_is_a_table_of_a_screen(capsys: pytest.CaptureFixture[str]) -> N
     assert "assumes: P(y | x) is unchanged" in capsys.readouterr().out
     assert main(["methods", "scores"]) == 0
     assert "negative_entropy" in capsys.readouterr().out
+    for name, ours, key in (
+        ("sgr", "operating_points", "geifman2017"),
+        ("CRC", "conformal_risk", "angelopoulos2024"),
+    ):
+        assert main(["methods", name]) == 0
+        assert f"{ours} (metric)" in capsys.readouterr().out
+        assert main(["cite", name]) == 0
+        assert key in capsys.readouterr().out
     assert main(["methods", "cbp"]) == 2
     assert "did you mean cbpe" in capsys.readouterr().err
 

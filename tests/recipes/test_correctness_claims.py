@@ -17,6 +17,7 @@ from oodometer_lab.recipes.correctness_discriminators.findings import (
     PAGE,
     claims_of,
     markdown,
+    percent,
     pooled,
     sets_of,
 )
@@ -523,3 +524,15 @@ def test_a_first_look_has_the_values_of_small_but_for_its_own() -> None:
         whole.judge,
     )
     assert (one.test_rows, one.halves, one.pretraining) == (200, False, None)
+
+
+def test_intervals_of_three_trainings_in_tables_are_students() -> None:
+    """Three trainings without an error over rows: mean ± t(2) sd / sqrt 3; of one training as it is; cut to a share."""
+    cells = [{"value": v, "lower": v, "upper": v, "level": 0.95} for v in (0.5, 0.52, 0.6)]
+    lower, upper = (
+        100 * end for end in stats.t.interval(0.95, 2, 0.54, stats.sem([0.5, 0.52, 0.6]))
+    )
+    assert percent(pooled(cells)) == f"54.0 [{lower:.1f}, {upper:.1f}]"
+    assert percent({**cells[0], "upper": 0.7}) == "50.0 [50.0, 70.0]"
+    far = [{"value": v, "lower": v, "upper": v, "level": 0.95} for v in (0.1, 0.9, 0.95)]
+    assert percent(pooled(far)) == "65.0 [0.0, 100.0]"

@@ -14,7 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError
-from oodometer.scores import answer_agreement, normalized_answer, stated_confidence
+from oodometer.scores import (
+    answer_agreement,
+    normalized_answer,
+    semantic_entropy,
+    stated_confidence,
+)
 
 
 def of_squad(text: str) -> str:
@@ -122,3 +127,23 @@ def test_what_leaves_two_readings_is_refused(cells: list[Any], row: int, what: s
     with pytest.raises(InputError, match=what) as caught:
         stated_confidence(cells, "verbalized")
     assert (caught.value.row, caught.value.column) == (row, "verbalized")
+
+
+def test_semantic_entropy_is_that_of_a_plain_loop() -> None:
+    rng = np.random.default_rng(0)
+    clusters, questions = rng.integers(3, size=60).tolist(), rng.integers(7, size=60).tolist()
+    logs = -rng.exponential(size=60)
+    for weights, found in (
+        (np.ones(60), semantic_entropy(clusters, questions)),
+        (np.exp(logs), semantic_entropy(clusters, questions, logs - 800)),
+    ):
+        for question in set(questions):
+            rows = [i for i in range(60) if questions[i] == question]
+            mass = [sum(weights[i] for i in rows if clusters[i] == c) for c in range(3)]
+            p = np.array([m for m in mass if m]) / sum(mass)
+            assert found[rows] == pytest.approx(-(p * np.log(p)).sum())
+    sure = answer_agreement([f"a{c}" for c in clusters], questions)[1]
+    sizes = np.bincount(questions)[questions]
+    assert sure == pytest.approx(1 - semantic_entropy(clusters, questions) / np.log(sizes))
+    with pytest.raises(InputError, match="at most 0"):
+        semantic_entropy([0], [0], [0.1])

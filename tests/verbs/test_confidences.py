@@ -210,3 +210,25 @@ def test_a_confidence_that_some_rows_lack_is_compared_on_the_others_and_not_take
     assert (compared["rows"], compared["of_rows"], compared["used"]) == (80, 90, "answer_agreement")
     assert compared["unknown"] == {"verbalized_confidence": 10}
     assert "on 80 of 90 rows" in str(result.view().grid("confidences").notes)
+
+
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_given_meanings_take_the_place_of_texts(tmp_path: Path, as_lists: bool) -> None:
+    """Answers that are worded differently and mean the same; ids of meanings a row, or a list of them a question."""
+    rows: list[dict[str, Any]] = []
+    for question in range(40):
+        ids = [0, 0, 0, 0] if question % 2 else [0, 1, 2, 3]
+        answers = [f"words {question} {i}" for i in range(4)]
+        if as_lists:
+            rows.append({"output": answers[0], "semantic_ids": ids, "correct": question % 2})
+            continue
+        several = [{"id": question, "output": a} for a in answers]
+        rows += [
+            row | {"semantic_id": i, "correct": question % 2}
+            for row, i in zip(several, ids, strict=True)
+        ]
+    file = written(tmp_path / "a.jsonl", rows)
+    found = oodometer.evaluate(
+        file, mapping={"answer_certainty": "confidence"}, metrics=["prr", "accuracy"]
+    )
+    assert found["prr"].value == 1

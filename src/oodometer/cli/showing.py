@@ -151,12 +151,14 @@ class _Methods(Options):
 @command(_Methods)
 def methods(arguments: Json, to: Written) -> None:
     """List methods: what each one needs and assumes."""
+    from ..registry import named
     from ..verbs.methods import methods as run
 
     every, requested = run(), arguments.get("kind")
     kinds = list(dict.fromkeys(("estimator", *(m["what"] for m in every))))
     requested = next((kind for kind in kinds if requested in (kind, f"{kind}s")), requested)
     chosen = [m for m in every if requested in (None, m["name"], m["what"])]
+    chosen = chosen or [m for m in every if m["name"] == named(m["what"], str(requested))]
     if not chosen:
         near = near_names(str(requested), [*kinds, *(m["name"] for m in every)], 3)
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods -v` lists all"
@@ -165,7 +167,7 @@ def methods(arguments: Json, to: Written) -> None:
         output.deliver({"methods": chosen}, json="-")
         return
     for method in chosen:
-        if method["name"] == requested:
+        if requested is not None and method["what"] != requested:
             _show_method(method)
     if requested is None and not output.verbose():
         _show_methods(kinds[0], chosen, brief=True)

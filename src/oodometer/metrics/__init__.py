@@ -44,12 +44,14 @@ from .risk_coverage import (
     GeneralizedRiskCoverageArea,
 )
 from .risk_coverage import area_under_generalized_risk_coverage
+from .risk_coverage import PredictionRejectionRatio, prediction_rejection_ratio
 from .risk_coverage import CoverageAtRisk, coverage_at_risk, RiskAtCoverage, risk_at_coverage
 from .disca import Disca, disca, disca_by_tolerance, DiscaScore, computation_score, didma, nidma
 from .confusion import MacroPrecision, MacroRecall, MacroF1
 from .one_vs_rest import PerClass
 from .confidences import Confidences, compared_confidences
 from .operating_points import OperatingPoints, operating_point
+from .conformal import ConformalRisk, conformal_risk_control, conformal_threshold
 from .failure_cases import FailureCases
 from .votes import judged_correct, Votes
 from .calibration import ReliabilityDiagram
@@ -73,6 +75,7 @@ __all__ = [
     "Brier",
     "CohenKappa",
     "Confidences",
+    "ConformalRisk",
     "ConfusionTable",
     "CoverageAtRisk",
     "DebiasedCalibrationError",
@@ -103,6 +106,7 @@ __all__ = [
     "Payoff",
     "PerClass",
     "Precision",
+    "PredictionRejectionRatio",
     "Recall",
     "RecallAtK",
     "ReliabilityDiagram",
@@ -124,6 +128,8 @@ __all__ = [
     "compared_confidences",
     "computation_score",
     "confidence_and_verdict",
+    "conformal_risk_control",
+    "conformal_threshold",
     "confusion_matrix",
     "coverage_at_risk",
     "debiased_calibration_error",
@@ -142,6 +148,7 @@ __all__ = [
     "operating_point",
     "ordered_by",
     "place_of_class",
+    "prediction_rejection_ratio",
     "recall_at_k",
     "risk_at_coverage",
     "roc_auc",

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
-from ..errors import UsageError
+from ..arrays import Array, present
+from ..errors import NotApplicable, UsageError
 from ..plain import Json
 from ..predictions import Predictions as Predictions  # for the examples
 from ..registry import register
@@ -19,6 +19,8 @@ from ..results.values import answers_for
 from . import resampling as resample
 from .base import Measure, checked_pair, measure
 from .disca import disca_terms
+from .one_vs_rest import ScoreCounts, Uncertain
+from .one_vs_rest import auc_of as order_of
 from .ranks import Groups, RankMetric, Ranks
 
 
@@ -231,6 +233,71 @@ class GeneralizedRiskCoverageArea(AreaMetric):
         if groups.widths is None:
             return {}
         return {"rounding": float((groups.disorder * groups.sizes).sum()) / groups.rows**2}
+
+
+def prediction_rejection_ratio(confidence: Any, correct: Any) -> float:
+    """How much of what a perfect order would gain over chance the confidence gains, as wrong answers are rejected.
+
+    The rejection curve is the number of errors left among all n rows after the least confident are rejected; PRR =
+    (area under chance's - area under the confidence's) / (area under chance's - area under the perfect one). With
+    verdicts of 0 and 1 that is 2 AUROC - 1, AUROC = P(right above wrong) + P(tied) / 2: 1 is perfect, 0 chance.
+
+    ``confidence``, ``correct`` and errors are as in `area_under_accuracy_coverage`; nan where all are right, or all
+    are wrong. Source: Malinin and Gales (2021). Software that rejects without an oracle takes the mean accuracy of what
+    is left instead, (auc_coverage - accuracy) / (that of the perfect order - accuracy).
+
+    >>> prediction_rejection_ratio([0.9, 0.8, 0.7], [1, 0, 1])  # areas 2/3 by chance, 2/3 here, 1/3 at best, of errors
+    0.0
+    >>> prediction_rejection_ratio([0.9, 0.8, 0.7], [1, 1, 0])
+    1.0
+    """
+    found = _order_of(Ranks.of(*checked_pair(confidence, correct)).groups)
+    return math.nan if found is None else 2 * found.value - 1
+
+
+def _order_of(groups: Groups) -> Uncertain | None:
+    """P(right above wrong) + P(tied) / 2, and how far a sample moves it; None where all verdicts are the same."""
+    right = groups.correct[::-1]
+    return order_of(ScoreCounts(right, groups.sizes[::-1] - right))
+
+
+@register("metric")
+class PredictionRejectionRatio(RankMetric[Measure]):
+    """Prediction-rejection ratio, 2 P(right above wrong) + P(tied) - 1, from -1 to 1, 0 is chance; larger is better.
+
+    The interval is Wilson's with DeLong's variance. ``of_accuracy`` is the ratio of areas under the accuracy-coverage
+    curve, (auc_coverage - accuracy) / (best - accuracy). `NotApplicable` where all are right or all are wrong.
+
+    >>> r = Predictions.from_confidence([0.9, 0.8, 0.7, 0.6], correct=[1, 1, 0, 1])
+    >>> found = PredictionRejectionRatio().compute(r)
+    >>> round(found.value, 3), round(found.extras["of_accuracy"], 3)
+    (0.333, 0.556)
+    """
+
+    name = "prr"
+    bigger_is_better = True
+    bounds = (-1.0, 1.0)
+    citation = "malinin2021"
+
+    def _finish(self, state: Ranks, level: float, seed: int) -> Measure:
+        groups = state.groups
+        order, coarse = _order_of(groups), groups.coarse
+        if order is None:
+            raise NotApplicable("every answer is right, or every one is wrong: there is no order")
+        by_right, by_wrong = present(_order_of(coarse))[1:]
+        right = coarse.correct[::-1]
+        moves = ScoreCounts(right, coarse.sizes[::-1] - right)
+        variance = sum(Uncertain(order.value, by_right, by_wrong).variances(moves))
+        low, high = resample.from_effective_rows(order.value, variance, int(groups.rarer), level)
+        accuracy, area = groups.hits / groups.rows, auc_of(groups)
+        best = area + _excess(groups)
+        return measure(
+            2 * order.value - 1,
+            (2 * low - 1, 2 * high - 1),
+            level,
+            "asymptotic",
+            of_accuracy=(area - accuracy) / (best - accuracy),
+        )
 
 
 RISKS, _BLOCK = (0.01, 0.02, 0.05, 0.1, 0.2), 1024

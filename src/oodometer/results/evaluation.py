@@ -544,6 +544,8 @@ def _sentences(result: Plain, numbers: Plain) -> list[str]:
     positive = [number.get("positive") for number in numbers.values()]
     lines += [f"Positive class: {name}" for name in positive if name is not None][:1]
     lines += _confidence_to_take(result.get("confidences"))
+    if "operating_points" not in result:  # conformal risk control was asked for by name
+        lines += _controlled_risks(result.get("conformal_risk") or ())
     return lines + [_operating_point(at) for at in result.get("operating_points") or ()]
 
 
@@ -607,6 +609,23 @@ def _operating_point(at: Plain) -> str:
             text = f"answer from a threshold of {rounded_up(at['threshold'])} up, {percent(share)} of the rows"
         text += f" (proven: {percent(at['selective_accuracy']['lower'])})"
     return f"To be right {percent(at['accuracy'], None)} of the time: {text}"
+
+
+def _controlled_risks(risks: Sequence[Plain]) -> list[str]:
+    """From which threshold on wrong answers are as few as allowed, or why no row may be answered."""
+    lines = []
+    for at in risks:
+        text = str(at["why"] or "")
+        if at["threshold"] is not None:
+            share, seen = percent(at["coverage"]["value"]), percent(at["observed"])
+            text = (
+                f"answer from a threshold of {rounded_up(at['threshold'])} up, {share} of the rows"
+            )
+            text += f" ({seen} wrong here)"
+        lines.append(
+            f"Wrong in at most {percent(at['risk'], None)} of all rows, on average: {text}"
+        )
+    return [*lines, *(f"That holds where {at['assumes']}" for at in risks[:1])]
 
 
 def _confidences_grid(compared: Plain | None) -> list[Grid]:

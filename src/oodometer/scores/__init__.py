@@ -27,7 +27,7 @@ from .class_scores import (
 )
 from .agreement import ViewAgreement, view_agreement, ViewConsensus, view_consensus
 from .agreement import VoteShare, vote_share
-from .answers import answer_agreement, normalized_answer, stated_confidence
+from .answers import answer_agreement, normalized_answer, semantic_entropy, stated_confidence
 # isort: on
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "natural_confidence",
     "negative_entropy",
     "normalized_answer",
+    "semantic_entropy",
     "sequence_probability",
     "stated_confidence",
     "view_agreement",

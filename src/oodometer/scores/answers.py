@@ -98,6 +98,46 @@ def answer_agreement(
     return np.where(alone, np.nan, agreement), np.where(alone, np.nan, sure[question])
 
 
+def semantic_entropy(
+    clusters: Sequence[Any], questions: Sequence[Any], log_probabilities: Any = None
+) -> Array:
+    """For each answer the entropy, in nats, of the meanings of all answers to its question, shape (sample,).
+
+    H = -sum_c p(c) log p(c). Without probabilities p(c) is the share of the answers that mean c; with those of the
+    answers p(c) is the sum of those that mean c, over that of all. An answer is the likelier right the lower it is.
+
+    clusters : what each answer means, equal values for one meaning: ids that a model of entailment gave, or answers
+        after `normalized_answer`.
+    questions : what each answers, of the same length; equal ones are one question. `InputError` where lengths differ.
+    log_probabilities : of each whole answer, at most 0, or its mean over tokens, to divide by its length.
+
+    Sources: Kuhn et al. (2023), with probabilities; Farquhar et al. (2024), with shares.
+
+    >>> semantic_entropy(["paris", "paris", "rome", "4"], ["q1", "q1", "q1", "q2"]).round(3).tolist()
+    [0.637, 0.637, 0.637, 0.0]
+    >>> semantic_entropy([0, 0, 1], [0, 0, 0], np.log([0.3, 0.3, 0.2])).round(3).tolist()  # 3/4 and 1/4
+    [0.562, 0.562, 0.562]
+    """
+    check_length(len(clusters), len(questions), "questions")
+    logs = np.zeros(len(clusters)) if log_probabilities is None else np.asarray(log_probabilities)
+    check_length(len(clusters), len(logs), "log_probabilities")
+    if not (np.isfinite(logs) & (logs <= 0)).all():
+        raise InputError(
+            "finite log-probabilities, at most 0", got="others", remedy="leave such answers out"
+        )
+    at: dict[Any, int] = {}
+    question = np.array([at.setdefault(value, len(at)) for value in questions], dtype=np.int64)
+    top = np.full(len(at), -np.inf)
+    np.maximum.at(top, question, logs)
+    weight = np.exp(logs - top[question])
+    share = weight / np.bincount(question, weight)[question]
+    meanings: dict[Any, int] = {}
+    pairs = zip(question.tolist(), clusters, strict=True)
+    meaning = np.array([meanings.setdefault(pair, len(meanings)) for pair in pairs], dtype=np.int64)
+    p = np.bincount(meaning, share)[meaning]  # of each answer's meaning
+    return np.bincount(question, -share * np.log(np.maximum(p, 5e-324)))[question]
+
+
 _WORDS = {
     "very low": 0.1,
     "low": 0.3,

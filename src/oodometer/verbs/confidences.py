@@ -38,6 +38,7 @@ _STATED = re.compile(
 _SAMPLES = re.compile(
     r"((re)?sampled|multiple|repeated)_(responses|answers|outputs|generations)|samples|generations"
 )
+_MEANING = re.compile(r"semantic_(ids?|sets?|clusters?|cluster_ids?)|meanings?")
 _LONG = 64  # characters of an answer or a prompt; of longer ones a digest is kept
 
 
@@ -167,14 +168,26 @@ def _samples(source: Source) -> str | None:
     return next((c for c in source.columns if _SAMPLES.fullmatch(bare_name(c))), None)
 
 
+def _meaning(source: Source) -> str | None:
+    """The column that tells answers of one meaning by an id, which somebody's model of entailment gave."""
+    return next((c for c in source.columns if _MEANING.fullmatch(bare_name(c))), None)
+
+
+def _meanings(source: Source) -> list[list[Any]] | None:
+    """What the samples of each row mean, where that column holds lists."""
+    column = _meaning(source)
+    return None if column is None else _lists(source, column)
+
+
 def may_repeat(source: Source) -> bool:
     """Whether there are several answers to some question: lists of samples, or ids that repeat."""
     if not any(map(source.holds, ("answer", "output"))) and not all(
         map(source.holds, ("epoch", "prediction"))
     ):
         return False
-    if _samples(source) is not None or not source.holds(KEY):
-        return _samples(source) is not None
+    has_lists = _samples(source) is not None or _meanings(source) is not None
+    if has_lists or not source.holds(KEY):
+        return has_lists
     keys = _question_keys(source)
     return len({*keys}) < len(keys)
 
@@ -183,9 +196,18 @@ def _repeats(source: Source) -> dict[str, Array]:
     """Agreement and certainty of repeated answers, by name; nothing where no question was asked twice."""
     if not may_repeat(source):
         return {}
-    column = next(name for name in ("answer", "prediction", "output") if source.holds(name))
-    answers, samples = _texts(source, column, normalized_answer), _samples(source)
-    lists = None if samples is None else _lists(source, samples)
+    if (lists := _meanings(source)) is not None:
+        asked = np.repeat(np.arange(len(lists)), [*map(len, lists)])
+        sure = np.full(len(lists), np.nan)
+        sure[asked] = answer_agreement([value for ids in lists for value in ids], asked.tolist())[1]
+        return {REPEATS[1]: sure}
+    meaning, samples = _meaning(source), _samples(source)
+    if meaning is None:
+        column = next(name for name in ("answer", "prediction", "output") if source.holds(name))
+        answers = _texts(source, column, normalized_answer)
+        lists = None if samples is None else _lists(source, samples)
+    else:
+        answers = _texts(source, meaning, str)
     if lists is not None:
         texts = [*answers, *(text for sampled in lists for text in sampled)]
         sizes = [*map(len, lists)]

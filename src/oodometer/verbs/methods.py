@@ -19,7 +19,12 @@ _OWN = {
         "The headline is oodometer's own: methods weighed by their errors on simulated shifts, a weighted conformal",
         "quantile of these errors, and a prior of natural shifts. Cite the methods that the result names, too.",
         ("tibshirani2019", "claeskens2016"),
-    )
+    ),
+    "sgr": (
+        "Selection with guaranteed risk is the metric operating_points here, which finds its threshold by Learn then",
+        "Test, from strict to lenient: the same kind of promise. Cite the second paper for these numbers.",
+        ("geifman2017", "angelopoulos2025"),
+    ),
 }
 _KINDS: tuple[MethodKind, ...] = ("estimator", "score", "metric", "calibrator", "shift")
 

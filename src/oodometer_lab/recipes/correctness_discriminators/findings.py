@@ -27,7 +27,8 @@ from ..kit.claims import (
     sign_flips,
 )
 from ..kit.publish import Figures
-from ..kit.tables import Page, bare, percent, tables_page
+from ..kit.tables import Cell, Page, bare, tables_page
+from ..kit.tables import percent as percent_of
 from .yardsticks import (
     LEVEL,
     PAPERS,
@@ -93,8 +94,28 @@ def _pooled_rows(several: Sequence[Any]) -> Any:
     return [pooled([rows[row[key]] for rows in named if row[key] in rows]) for row in first]
 
 
+def percent(cell: Cell) -> str:
+    """A share with its interval, in percent. Of some trainings the interval takes Student's t with the degrees of
+    freedom of its variance over rows and trainings (Satterthwaite, 1946), cut to [0, 1]; no normal quantile of three.
+    """
+    if cell is None or not cell.get("between"):
+        return percent_of(cell)
+    from scipy.special import stdtrit
+
+    level, value, trainings = cell["level"], cell["value"], len(cell["by_training"])
+    arms = np.array([cell["lower"] - value, cell["upper"] - value])
+    freedom = (trainings - 1) * np.square(
+        np.square(arms / normal_quantile(level)) / cell["between"]
+    )
+    wider = value + arms / normal_quantile(level) * stdtrit(freedom, (1 + level) / 2)
+    lower, upper = np.clip(wider, 0.0, 1.0).tolist()
+    return percent_of({**cell, "lower": lower, "upper": upper})
+
+
 PAGE = Page.beside(
-    __file__, yes=lambda inside: "-" if inside is None else "yes" if inside else "**no**"
+    __file__,
+    percent=percent,
+    yes=lambda inside: "-" if inside is None else "yes" if inside else "**no**",
 )
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
 CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 points
