@@ -356,6 +356,19 @@ class Cluster(Options):
     )
 
 
+class Weight(Options):
+    """What each row stands for."""
+
+    weight: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="COLUMN",
+        rare=True,
+        help="Sampling weight of each row, from 0 on (inverse chance of being drawn; scikit-learn's sample_weight): "
+        "numbers are those of the population that the weights stand for.",
+    )
+
+
 _text_of_key = need(
     "a column, or a mapping of the target's to that of the labels", lambda key: isinstance(key, str)
 )
@@ -816,7 +829,7 @@ class AuditOptions(
 
 
 class EvaluateOptions(
-    Where, Clock, Truth, Cluster, Level, Scale, Reading, Payoff, IntervalSeed, Running
+    Where, Clock, Truth, Cluster, Weight, Level, Scale, Reading, Payoff, IntervalSeed, Running
 ):
     """What `evaluate` is asked, besides the sources."""
 
