@@ -78,10 +78,9 @@ class Confusion:
         return Confusion(self.classes, codes, counts)
 
     @property
-    def rows(self) -> int:
-        """Number of samples."""
-        rows: int = self.counts.sum().item()  # of weights a float
-        return rows
+    def rows(self) -> Any:
+        """Number of samples, an int; of weights their sum, a float."""
+        return self.counts.sum().item()
 
     @property
     def truth(self) -> Array:
@@ -114,10 +113,10 @@ class Confusion:
         return self._sum(self.truth, np.where(self.truth == self.guess, self.counts, 0))
 
     @property
-    def rarest(self) -> int:
+    def rarest(self) -> Any:
         """Samples that are right, are wrong, or are of the rarest true class: the fewest of these."""
-        hits: int = self.hits.sum().item()
-        rarest: int = self.support[self.support > 0].min(initial=self.rows).item()
+        hits = self.hits.sum().item()
+        rarest = self.support[self.support > 0].min(initial=self.rows).item()
         return min(hits, self.rows - hits, rarest)
 
     def matrix(self) -> Array:

@@ -297,7 +297,8 @@ class WeightedMean(_Weighted):
 
     The variance is that of the linearised ratio (`WeightedSums.spread`), with Student's t for Kish's number of rows or
     clusters. Ends of shares are Clopper and Pearson's for as many rows as have this variance (Korn and Graubard 1998),
-    of other numbers on a scale Wilson's, of a loss without a bound Student's.
+    of other numbers on a scale Wilson's, of a loss without a bound Student's. Rows are worth at most Kish's number:
+    where errors are few and happen to weigh little, their linearised variance is far too small.
 
     Source: Hajek (1971); Korn and Graubard (1998).
 
@@ -357,7 +358,7 @@ def _ends_of_mean(
     share, variance = min(max((value - low) / span, 0.0), 1.0), variance / span**2
     if state.binary and span == 1:
         rows = share * (1 - share) / variance if variance > 0 else units
-        rows = min(max(rows, 1.0), float(state.rows))
+        rows = min(max(rows, 1.0), kish(state.weights, state.squares))
         return clopper_pearson(share * rows, rows, level)
     if variance > 0 and 0 < share < 1 and units >= FEW_ROWS:
         ends = wilson(share, share * (1 - share) / variance, level)
@@ -371,8 +372,8 @@ class WeightedCells(_Weighted):
     """A metric of the confusion matrix, of the sums of weights in its cells.
 
     Its interval is that of a matrix of as many rows as give the linearised variance of the weighted one, sum of (w
-    times how far a unit moves the number)^2 over rows (or clusters), with Student's t: at most all rows, and where no
-    row moves the number, Kish's number of the rarest class. Source: Korn and Graubard (1998).
+    times how far a unit moves the number)^2 over rows (or clusters), with Student's t: at most Kish's number of rows,
+    and where no row moves the number, the fewest of any class. Source: Korn and Graubard (1998).
 
     >>> from .confusion import MacroRecall
     >>> columns = {WEIGHT: np.array([1.0, 3.0, 2.0])}
@@ -397,7 +398,8 @@ class WeightedCells(_Weighted):
         variance *= (student_quantile(level, units - 1) / normal_quantile(level)) ** 2
         of_rows = float((state.weights * moved**2).sum())  # the variance, were weights rows
         factor = of_rows / variance if variance > 0 and of_rows > 0 else state.least
-        factor = min(factor, state.rows / float(state.weights.sum()))
+        total = float(state.weights.sum())
+        factor = min(factor, kish(total, float(state.squares.sum())) / total)
         found: Measure = self.of.finish(state.scaled(max(factor, 1e-9)), level, seed)
         extras = {name: extra for name, extra in found.extras.items() if name != "total"}
         return replace(found, kind="asymptotic", extras=extras)
