@@ -186,14 +186,14 @@ OWN: Mapping[type, Own] = {
     Evaluation: Own(
         {
             **_NAMED,
-            **_of_fields("name rows unlabelled level seed warnings slices costs"),
+            **_of_fields("name rows unlabelled level seed warnings slices costs weights"),
             "metrics": Mapping[str, Measure],
             "per_class": list[Mapping[str, Any]],
             "skipped": list[Mapping[str, Any]],
         },
         # inside a comparison, which says these once
         optional=frozenset(
-            {"slices", "costs", *_NAMED, "unlabelled", "level", "seed", "per_class"}
+            {"slices", "costs", "weights", *_NAMED, "unlabelled", "level", "seed", "per_class"}
         ),
         free=True,  # tables and curves by their names
     ),

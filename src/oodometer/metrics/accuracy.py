@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Array, Ragged
+from ..arrays import Array, Ragged, present
 from ..classes import encode_positions, truth_values
 from ..errors import InputError, NotApplicable, UsageError
 from ..fields import check_candidate_scores, check_length, check_within
@@ -15,7 +15,7 @@ from ..inference.method import Sums
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
 from ..registry import register
-from .base import VERDICT, Measure, Metric, S, checked_classes, measure
+from .base import VERDICT, Measure, Metric, S, checked_classes, measure, where_labelled
 
 _OFTEN_ASKED = (1, 2, 3, 5, 10)
 
@@ -126,6 +126,15 @@ class RecallAtK(_AtK[Places]):
         counts, lengths = np.bincount(_candidates_before(scores, label)), scores.lengths
         return Places(len(label), counts, int(lengths.max()), int(lengths.min()))
 
+    def row_values(self, batch: Predictions) -> Array:
+        """1 where the true candidate is among the first k."""
+
+        def hits(rows: Predictions) -> Array:
+            before = _candidates_before(present(rows.candidate_scores), present(rows.label))
+            return (before < self.k).astype(np.float64)
+
+        return where_labelled(batch, hits)
+
     def _finish(self, state: Places, level: float, seed: int) -> Measure:
         rows, by_k = state.rows, []
         for k in sorted({self.k, *(often for often in _OFTEN_ASKED if often < state.most)}):
@@ -183,6 +192,10 @@ class Accuracy(Metric[Sums, Measure]):
         """Count the rows of known truth."""
         verdict = batch.known().verdicts
         return Sums(rows=len(verdict), hits=int(verdict.sum()))
+
+    def row_values(self, batch: Predictions) -> Array:
+        """1 where a row is right."""
+        return batch.verdicts.astype(np.float64)
 
     def _finish(self, state: Sums, level: float, seed: int) -> Measure:
         hits, rows = state["hits"], state["rows"]
@@ -253,6 +266,15 @@ class TopKAccuracy(_AtK[Sums]):
         labelled = batch.label >= 0
         ranks = _classes_before(batch.probabilities[labelled], batch.label[labelled])
         return Sums(rows=len(ranks), hits=int(np.count_nonzero(ranks < self.k)))
+
+    def row_values(self, batch: Predictions) -> Array:
+        """1 where the true class is among the first k."""
+
+        def hits(rows: Predictions) -> Array:
+            ranks = _classes_before(present(rows.probabilities), present(rows.label))
+            return (ranks < self.k).astype(np.float64)
+
+        return where_labelled(batch, hits)
 
     def _finish(self, state: Sums, level: float, seed: int) -> Measure:
         hits, rows = state["hits"], state["rows"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, present
 from ..classes import encode, truth_values
 from ..errors import InputError, NotApplicable
 from ..fields import NO_CLASSES, check_confidence, check_length, check_probabilities
@@ -87,6 +88,12 @@ class Metric(Method[S, R]):
         """Name of the kind of state; whoever runs several metrics makes each kind once."""
         return self.state or self.name
 
+    def row_values(self, batch: Predictions) -> Array | None:
+        """The number of each row of known truth, float64, shape (sample,), of a metric that is their mean (NaN where a
+        row has none); None where the metric is no mean over rows.
+        """
+        return None
+
     def finish(self, state: S, level: float = 0.95, seed: int = 0) -> R:
         """The number with its interval (or curve, or table), by ``_finish``; `NotApplicable` of no rows."""
         if not getattr(state, "rows", 1):
@@ -125,6 +132,21 @@ class Metric(Method[S, R]):
         return (
             f"needs {' and '.join(n for n in cls.needs[0] if n != 'class')}; the record has {have}"
         )
+
+
+def where_labelled(batch: Predictions, of: Callable[[Predictions], Array]) -> Array:
+    """What ``of`` says of each row whose `label` is known, float64, shape (sample,), NaN in the others.
+
+    >>> p = Predictions.from_classes([0, 1], label=[1, None], classes=[0, 1])
+    >>> where_labelled(p, lambda rows: rows.label * 1.0).tolist()
+    [1.0, nan]
+    """
+    at = np.flatnonzero(present(batch.label) >= 0)
+    if len(at) == batch.rows:
+        return of(batch)
+    out = np.full(batch.rows, np.nan)
+    out[at] = of(batch.take(at))
+    return out
 
 
 def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:

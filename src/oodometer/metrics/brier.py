@@ -14,7 +14,15 @@ from ..inference.method import Sums
 from ..intervals import normal_quantile
 from ..predictions import Predictions
 from ..registry import register
-from .base import CONFIDENCE, Measure, Metric, checked_classes, confidence_and_verdict, measure
+from .base import (
+    CONFIDENCE,
+    Measure,
+    Metric,
+    checked_classes,
+    confidence_and_verdict,
+    measure,
+    where_labelled,
+)
 from .calibration import BINS, bin_number
 from .resampling import from_influence
 
@@ -88,6 +96,16 @@ class NegativeLogLikelihood(Metric[Sums, Measure]):
             total=float(finite.sum()),
             squares=float((finite * finite).sum()),
         )
+
+    def row_values(self, batch: Predictions) -> Array:
+        """-ln p of the true class; `NotApplicable` where that is infinite."""
+        losses = where_labelled(batch, _losses)
+        if np.isinf(losses).any():
+            raise NotApplicable(
+                "the true class has probability 0 in some rows, so log loss is infinite; give logits, or probabilities "
+                "that are not rounded to 0"
+            )
+        return losses
 
     def _finish(self, state: Sums, level: float, seed: int) -> Measure:
         n = state["rows"]
@@ -277,6 +295,19 @@ class Brier(Metric[BrierState, Measure]):
         if labelled.candidate_scores is not None and labelled.label is not None:
             return BrierState.of_candidates(labelled.candidate_probabilities, labelled.label)
         return BrierState.of_classes(present(labelled.probabilities), present(labelled.label))
+
+    def row_values(self, batch: Predictions) -> Array | None:
+        """Squared error of each row; None of candidates."""
+        if batch.candidate_scores is not None:
+            return None
+        if batch.probabilities is None or batch.label is None:
+            confidence, verdict = confidence_and_verdict(batch)
+            return np.asarray((confidence.astype(np.float64) - verdict) ** 2)
+
+        def squares(rows: Predictions) -> Array:
+            return _row_scores(present(rows.probabilities), present(rows.label))
+
+        return _scale(batch.num_classes) * where_labelled(batch, squares)
 
     def _finish(self, state: BrierState, level: float, seed: int) -> Measure:
         n = state.rows

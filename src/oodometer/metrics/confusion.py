@@ -78,9 +78,9 @@ class Confusion:
         return Confusion(self.classes, codes, counts)
 
     @property
-    def rows(self) -> int:
-        """Number of samples."""
-        return int(self.counts.sum())
+    def rows(self) -> Any:
+        """Number of samples, an int; of weights their sum, a float."""
+        return self.counts.sum().item()
 
     @property
     def truth(self) -> Array:
@@ -93,7 +93,7 @@ class Confusion:
         return self.codes % max(len(self.classes), 1)
 
     def _sum(self, by: Array, counts: Array) -> Array:
-        out = np.zeros(len(self.classes), dtype=np.int64)
+        out = np.zeros(len(self.classes), dtype=counts.dtype)  # weights are no whole numbers
         np.add.at(out, by, counts)
         return out
 
@@ -113,12 +113,11 @@ class Confusion:
         return self._sum(self.truth, np.where(self.truth == self.guess, self.counts, 0))
 
     @property
-    def rarest(self) -> int:
+    def rarest(self) -> Any:
         """Samples that are right, are wrong, or are of the rarest true class: the fewest of these."""
-        hits = int(self.hits.sum())
-        return min(
-            hits, self.rows - hits, int(self.support[self.support > 0].min(initial=self.rows))
-        )
+        hits = self.hits.sum().item()
+        rarest = self.support[self.support > 0].min(initial=self.rows).item()
+        return min(hits, self.rows - hits, rarest)
 
     def matrix(self) -> Array:
         """Dense counts, shape (class, class): row = true class, column = predicted class."""
@@ -137,6 +136,10 @@ class ConfusionMetric(Metric[Confusion, R]):
     def summarize(self, batch: Predictions) -> Confusion:
         """Count one batch."""
         return batch.derived("confusion", lambda: Confusion.of(batch))
+
+    def influence(self, state: Confusion) -> tuple[float, Array]:
+        """The number, and how far one more sample of each cell moves it, to first order; counts need not be whole."""
+        raise NotApplicable(f"{self.name} is not linearised")
 
 
 @register("metric")
@@ -177,7 +180,8 @@ class CohenKappa(ConfusionMetric[Measure]):
     citation = "cohen1960"
     bounds = (-1.0, 1.0)
 
-    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
+    def influence(self, state: Confusion) -> tuple[float, Array]:
+        """Of numerator less kappa times denominator."""
         n = float(state.rows)
         support, predicted = state.support.astype(np.float64), state.predicted.astype(np.float64)
         if (support + predicted > 0).sum() < 2:
@@ -190,7 +194,10 @@ class CohenKappa(ConfusionMetric[Measure]):
         truth, guess = state.truth, state.guess
         by_chance = predicted[truth] + support[guess]  # how one more sample moves it
         over = (truth == guess) * n + float(state.hits.sum()) - by_chance
-        return _correlation(state, value, (over - value * (2 * n - by_chance)) / divisor, level)
+        return value, (over - value * (2 * n - by_chance)) / divisor
+
+    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
+        return _correlation(state, *self.influence(state), level)
 
 
 @register("metric")
@@ -211,11 +218,12 @@ class MatthewsCorrelation(ConfusionMetric[Measure]):
     citation = "gorodkin2004"
     bounds = (-1.0, 1.0)
 
-    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
+    def influence(self, state: Confusion) -> tuple[float, Array]:
+        """Of numerator and both factors of the denominator; 0 where all is one class."""
         n = float(state.rows)
         support, predicted = state.support.astype(np.float64), state.predicted.astype(np.float64)
-        if (support > 0).sum() < 2 or (predicted > 0).sum() < 2:
-            return measure(0.0, (-1.0, 1.0), level, "asymptotic", undefined="one class only")
+        if self._undefined(state):
+            return 0.0, np.zeros(len(state.codes))
         hits = float(state.hits.sum())
         of_guess, of_truth = n * n - dot(predicted, predicted), n * n - dot(support, support)
         divisor = (of_guess * of_truth) ** 0.5
@@ -224,7 +232,33 @@ class MatthewsCorrelation(ConfusionMetric[Measure]):
         truth, guess = state.truth, state.guess
         over = (truth == guess) * n + hits - predicted[truth] - support[guess]
         under = (n - predicted[guess]) / of_guess + (n - support[truth]) / of_truth
-        return _correlation(state, value, over / divisor - value * under, level)
+        return value, over / divisor - value * under
+
+    @staticmethod
+    def _undefined(state: Confusion) -> bool:
+        return bool((state.support > 0).sum() < 2 or (state.predicted > 0).sum() < 2)
+
+    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
+        if self._undefined(state):
+            return measure(0.0, (-1.0, 1.0), level, "asymptotic", undefined="one class only")
+        return _correlation(state, *self.influence(state), level)
+
+
+def _mean_ratio(
+    state: Confusion, weights: tuple[float, float, float], counted: Array
+) -> tuple[float, Array]:
+    """Mean over the ``counted`` classes of f hits / (s support + p predicted), ``weights`` (f, s, p), and how a sample
+    of each cell moves it: by what it adds to the hits of a class, less the ratio times what it adds to the divisor.
+    """
+    of_hit, of_truth, of_guess = weights
+    divisor = of_truth * state.support + of_guess * state.predicted
+    safe = np.where(divisor > 0, divisor, 1)
+    ratio = np.where(divisor > 0, of_hit * state.hits / safe, 0.0)
+    truth, guess = state.truth, state.guess
+    scale = np.where(counted, 1 / safe, 0.0) / counted.sum()
+    moved = np.where(truth == guess, of_hit * scale[truth], 0.0)
+    moved -= of_truth * ratio[truth] * scale[truth] + of_guess * ratio[guess] * scale[guess]
+    return float(ratio[counted].mean()), moved
 
 
 def _correlation(state: Confusion, value: float, moved: Array, level: float) -> Measure:
@@ -244,19 +278,18 @@ class ClassMean(ConfusionMetric[Measure]):
         False  # whether it goes over classes that occur as truth, not as prediction alone
     )
 
+    def _counted(self, state: Confusion) -> Array:
+        return (state.support + (0 if self.of_truths else state.predicted)) > 0
+
+    def influence(self, state: Confusion) -> tuple[float, Array]:
+        """Class by class, see `_mean_ratio`."""
+        return _mean_ratio(state, self.weights, self._counted(state))
+
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         of_hit, of_truth, of_guess = self.weights
-        counted = (state.support + (0 if self.of_truths else state.predicted)) > 0
+        counted = self._counted(state)
         divisor = of_truth * state.support + of_guess * state.predicted
-        safe = np.where(divisor > 0, divisor, 1)
-        ratio = np.where(divisor > 0, of_hit * state.hits / safe, 0.0)
-        value = float(ratio[counted].mean())
-        # How a sample of (truth, guess) moves the mean, class by class: by what it adds to the hits, less the ratio
-        # times what it adds to the divisor.
-        truth, guess = state.truth, state.guess
-        scale = np.where(counted, 1 / safe, 0.0) / counted.sum()
-        moved = np.where(truth == guess, of_hit * scale[truth], 0.0)
-        moved -= of_truth * ratio[truth] * scale[truth] + of_guess * ratio[guess] * scale[guess]
+        value, moved = self.influence(state)
         half = normal_quantile(level) * float((state.counts * moved**2).sum()) ** 0.5
         # A class that was seldom or never taken for one shows little or no spread, though least is known of it, and its
         # ratio is pulled to 0: reach at least as far as the classes' posteriors do.
@@ -325,8 +358,9 @@ def about_class(
     return out
 
 
-def _share(hits: int, trials: int, level: float) -> Measure:
-    return measure(hits / max(trials, 1), clopper_pearson(hits, trials, level), level, "exact")
+def _share(hits: float, trials: float, level: float) -> Measure:
+    value = hits / trials if trials else 0.0
+    return measure(value, clopper_pearson(hits, trials, level), level, "exact")
 
 
 class PositiveClassMetric(AboutClass, ConfusionMetric[Measure]):
@@ -334,12 +368,19 @@ class PositiveClassMetric(AboutClass, ConfusionMetric[Measure]):
 
     bigger_is_better = True
     citation = "sokolova2009"
-    macro: ClassVar[str]
+    macro: ClassVar[str]  # of more classes
     among: ClassVar[str]  # the counts that hits are a share of
 
     def binary(self, state: Confusion, at: int, level: float) -> Measure:
         """The rate of the class at a position, with its exact interval."""
-        return _share(int(state.hits[at]), int(getattr(state, self.among)[at]), level)
+        return _share(state.hits[at].item(), getattr(state, self.among)[at].item(), level)
+
+    def influence(self, state: Confusion) -> tuple[float, Array]:
+        """That of the one class, or of the mean over classes."""
+        mean: ClassMean = create("metric", self.macro)
+        if len(state.classes) != 2:
+            return mean.influence(state)
+        return _mean_ratio(state, mean.weights, np.arange(2) == self.position(state.classes))
 
     def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
         if len(state.classes) != 2:
@@ -427,8 +468,8 @@ class F1(PositiveClassMetric):
 
     def binary(self, state: Confusion, at: int, level: float) -> Measure:
         """Hits among those that are of the class or are taken for it."""
-        hits = int(state.hits[at])
-        either = int(state.support[at] + state.predicted[at]) - hits
+        hits = state.hits[at].item()
+        either = max((state.support[at] + state.predicted[at]).item() - hits, hits)
         low, high = clopper_pearson(hits, either, level)
         value = 2 * hits / (either + hits) if either else 0.0
         return measure(value, (2 * low / (1 + low), 2 * high / (1 + high)), level, "exact")
@@ -486,25 +527,43 @@ class Specificity(PositiveClassMetric):
     def binary(self, state: Confusion, at: int, level: float) -> Measure:
         """The other class's samples that are taken for it."""
         negative = 1 - at
-        return _share(int(state.hits[negative]), int(state.support[negative]), level)
+        return _share(state.hits[negative].item(), state.support[negative].item(), level)
 
-    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
-        if len(state.classes) == 2:
-            return super()._finish(state, level, seed)
-        negatives, false = state.rows - state.support, state.predicted - state.hits
-        used = (state.support + state.predicted > 0) & (negatives > 0)
+    @staticmethod
+    def _used(state: Confusion) -> Array:
+        """Classes that occur, and that have others."""
+        occurs = state.support > 0
+        used = (occurs | (state.predicted > 0)) & (
+            occurs.sum() > occurs
+        )  # weights add with rounding
         if not used.any():
             raise NotApplicable("every row is of one class: needs two")
-        rate = np.where(used, false / np.maximum(negatives, 1), 0.0)
-        value = 1 - float(rate[used].mean())
+        return np.asarray(used)
+
+    def influence(self, state: Confusion) -> tuple[float, Array]:
+        """That of the other class's recall; of more than two classes of the mean over them."""
+        if len(state.classes) == 2:
+            return _mean_ratio(
+                state, MacroRecall.weights, np.arange(2) != self.position(state.classes)
+            )
+        used, negatives = self._used(state), state.rows - state.support
+        safe = np.where(used, negatives, 1)
+        rate = np.where(used, (state.predicted - state.hits) / safe, 0.0)
         # How a sample of (truth, guess) moves the mean: it is one of the others of every class but its own.
-        share = np.where(used, 1 / np.maximum(negatives, 1), 0.0) / used.sum()
+        share = np.where(used, 1 / safe, 0.0) / used.sum()
         truth, guess = state.truth, state.guess
         moved = (
             float((rate * share).sum())
             - (rate * share)[truth]
             - np.where(truth != guess, share[guess], 0.0)
         )
+        return 1 - float(rate[used].mean()), moved
+
+    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
+        if len(state.classes) == 2:
+            return super()._finish(state, level, seed)
+        used, (value, moved) = self._used(state), self.influence(state)
+        negatives, false = state.rows - state.support, state.predicted - state.hits
         # A class for which little was taken shows little spread: at least as much as the classes' posteriors have.
         doubt = (false + 0.5) / (negatives + 1)
         posterior = (

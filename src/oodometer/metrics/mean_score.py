@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from ..arrays import Array, present
 from ..classes import is_null
 from ..errors import NotApplicable
 from ..inference.clusters import CLUSTER
@@ -34,6 +35,10 @@ class _OnScale(Metric[S, Measure]):
     def __init__(self, scale: Sequence[float] | None = None, guessed: bool = False) -> None:
         self.scale = None if scale is None else (float(scale[0]), float(scale[1]))
         self.guessed = guessed
+
+    def on_scale(self, scale: tuple[float, float], guessed: bool) -> Self:
+        """The same metric with a scale."""
+        return type(self)(scale, guessed)
 
     def _mean(
         self, sums: ScoreSums, seen: tuple[float, float], level: float, seed: int
@@ -88,6 +93,10 @@ class MeanScore(_OnScale[ScoreSums]):
         return ScoreSums.of(
             score[is_known], None if keys is None else keys[is_known], batch.first_row
         )
+
+    def row_values(self, batch: Predictions) -> Array:
+        """The score."""
+        return present(batch.score).astype(np.float64)
 
     def _finish(self, state: ScoreSums, level: float, seed: int) -> Measure:
         mean, kind = self._mean(state, state.seen, level, seed)
@@ -188,4 +197,7 @@ class MacroMean(_OnScale[TaskSums]):
 
 def on_scale(metrics: Sequence[Any], scale: tuple[float, float], guessed: bool) -> tuple[Any, ...]:
     """The metrics, those that read scores with their scale."""
-    return tuple(type(m)(scale, guessed) if isinstance(m, _OnScale) else m for m in metrics)
+    return tuple(
+        metric if on is None else on(scale, guessed)
+        for metric, on in ((metric, getattr(metric, "on_scale", None)) for metric in metrics)
+    )

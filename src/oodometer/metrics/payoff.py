@@ -205,11 +205,19 @@ class ExpectedValue(ConfusionMetric[Measure]):
             else self.missing(record)
         )
 
-    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
-        n = state.rows
+    def _values(self, state: Confusion) -> Array:
         if self.payoff is None:
             raise NotApplicable("needs a pay-off matrix: --payoff FILE, payoff={...}")
-        values = self.payoff.matrix(state.classes)
+        return self.payoff.matrix(state.classes)
+
+    def influence(self, state: Confusion) -> tuple[float, Array]:
+        """What the row brings less the mean, by the rows."""
+        each = self._values(state)[state.truth, state.guess]
+        mean = dot(state.counts, each) / state.rows
+        return mean, (each - mean) / state.rows
+
+    def _finish(self, state: Confusion, level: float, seed: int) -> Measure:
+        n, values = state.rows, self._values(state)
         low, high = float(values.min()), float(values.max())
         each = values[state.truth, state.guess]
         mean, span = dot(state.counts, each) / n, high - low

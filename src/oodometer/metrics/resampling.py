@@ -72,7 +72,7 @@ def dot(a: Array, b: Array) -> float:
 
 
 def from_effective_rows(
-    value: float, variance: float, few: int, level: float
+    value: float, variance: float, few: float, level: float
 ) -> tuple[float, float]:
     """Wilson's ends for n' = (v (1 - v) + 1 / f^2) / (variance + 1 / f^3) rows, f = ``few``, the samples behind it."""
     few, value = max(few, 1), min(max(float(value), 0.0), 1.0)

@@ -33,6 +33,7 @@ from ..metrics.confusion import Confusion
 from ..metrics.mean_score import failed_grades, on_scale, scale_seen
 from ..metrics.ranks import LIMIT, RankMetric
 from ..metrics.reliability import Reliability
+from ..metrics.weighted import WEIGHT, kish, weighted, weights_of
 from ..plain import Json, Plain, Strings
 from ..predictions import FIELDS, Predictions
 from ..registry import (
@@ -46,7 +47,7 @@ from ..registry import (
     why_failed,
 )
 from ..results import Interval, Skipped
-from ..results.evaluation import Evaluation, Slice, SliceDifference
+from ..results.evaluation import Evaluation, Slice, SliceDifference, Weights
 from ..store import Source
 from .folding import Execution
 from .plan import Pass, State, batch_rows, checked_metric, decided_warning, rounding, rows_decided
@@ -276,6 +277,8 @@ class EvaluationPlan(Pass):
     order: RankMetric[Any] | None = None
     scale: tuple[float, float] | None = None  # that scores must lie on
     asked: bool = False
+    weight: str | None = None  # column of sampling weights
+    decimal_comma: bool = False
 
     @cached_property
     def makers(self) -> dict[str, Metric[Any, Any]]:
@@ -286,8 +289,11 @@ class EvaluationPlan(Pass):
         """The state of one batch: the whole of it, and each slice."""
         if self.scale is not None and batch.score is not None:
             check_on_scale(batch.score, self.scale, batch.source, batch.first_row)
-        labelled = batch.known()
+        labelled = (batch if self.weight is None else self._weighted(batch, self.weight)).known()
         out: State = {WHOLE: {"read": len(batch), "rows": len(labelled)}}
+        if self.weight is not None:
+            w = labelled.columns[WEIGHT]
+            out[WHOLE]["weights"] = np.array([w.sum(), (w * w).sum()])
         if batch.noted:
             out[WHOLE]["noted"] = Counter(batch.noted)
         keys = None
@@ -311,6 +317,15 @@ class EvaluationPlan(Pass):
             if self.grouped:
                 out |= self._groups(labelled, keys)
         return out
+
+    def _weighted(self, batch: Predictions, column: str) -> Predictions:
+        """The batch with the weights of its rows of known truth."""
+        try:
+            cells = column_of(batch, column)
+            weights = weights_of(cells, batch.known_mask, column, self.decimal_comma)
+        except InputError as error:
+            raise error.at(file=batch.source, row_offset=batch.first_row) from None
+        return replace(batch, columns={**batch.columns, WEIGHT: weights})
 
     def _slices(self, labelled: Predictions, by: str) -> State:
         """The state of the rows of each value of a column."""
@@ -427,14 +442,18 @@ def plan_evaluation(
     scale: tuple[float, float] | None = None,
     level: float = 0.95,
     seed: int = 0,
+    weight: str | None = None,
 ) -> tuple[EvaluationPlan, list[Skipped]]:
     """What the source can feed of the metrics, and what not, with its reason; ``asked``: they were named one by one."""
-    fields = _fields_read(chosen, by, cluster)
+    fields = _fields_read(chosen, (by, cluster, weight))
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or not (first.can_be_judged or first.has("score")):
         raise _no_truth(source)
     metrics = chosen if scale is None else on_scale(chosen, scale, False)
     used, skipped = _applicable(metrics, first, cluster, asked)
+    if weight is not None:
+        used, unweighted = weighted(used, asked)
+        skipped += unweighted
     sliced = [m for m in used if m.gives == "number" and (asked or m.name in _SLICED)]
     by_id = cluster is None and KEY in first.columns
     dependent = KEY if by_id else cluster
@@ -454,6 +473,8 @@ def plan_evaluation(
         seed=seed,
         scale=scale,
         asked=asked,
+        weight=weight,
+        decimal_comma=bool(getattr(source, "decimal_comma", False)),
     )
     return plan, skipped
 
@@ -475,11 +496,9 @@ def _applicable(
     return used, skipped
 
 
-def _fields_read(
-    metrics: Sequence[Metric[Any, Any]], by: str | None, cluster: str | None
-) -> Strings:
+def _fields_read(metrics: Sequence[Metric[Any, Any]], columns: Sequence[str | None]) -> Strings:
     """Names of the fields that a pass for these metrics reads."""
-    read: set[str | None] = {"logits", "prediction", by, cluster}
+    read: set[str | None] = {"logits", "prediction", *columns}
     for needs in (Accuracy.needs, *(metric.needs for metric in metrics)):
         read.update(*needs)
     for metric in metrics:
@@ -532,6 +551,7 @@ def finish_evaluation(
     if not totals["rows"]:
         raise _no_truth(source)
     clusters = _clusters_of(source, plan, totals)
+    weights = _weights_of(source, plan, totals)
     _check_labels_are_classes(source, totals)
     plan, notes = _on_seen_scale(source, plan, totals)
     of_clusters = of_slice = None
@@ -581,7 +601,24 @@ def finish_evaluation(
         unlabelled=totals["read"] - totals["rows"],
         skipped=tuple(skipped),
         warnings=tuple(warnings),
+        weights=weights,
     )
+
+
+def _weights_of(source: Source, plan: EvaluationPlan, totals: Plain) -> Weights | None:
+    """What the weights are worth; `InputError` where all are 0."""
+    if plan.weight is None:
+        return None
+    worth = kish(*totals["weights"].tolist())
+    if not worth:
+        raise InputError(
+            "a weight above 0 in at least one row of known truth",
+            got="0 in all",
+            file=source.name,
+            column=plan.weight,
+            remedy="leave --weight out, or name another column",
+        )
+    return Weights(plan.weight, worth, totals["rows"] / worth)
 
 
 def _slice_difference(slices: Sequence[Slice], level: float) -> SliceDifference | None:

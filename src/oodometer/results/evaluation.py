@@ -95,6 +95,17 @@ class SliceDifference(Record):
 
 
 @dataclass(frozen=True)
+class Weights(Record):
+    """What weights of rows are worth: as much as ``effective_rows`` of one weight, (sum w)^2 / sum w^2 (Kish 1965), of
+    which there are ``design_effect`` times as many.
+    """
+
+    column: str
+    effective_rows: float
+    design_effect: float
+
+
+@dataclass(frozen=True)
 class Cost(Record):
     """What an answer takes by a column of costs, times or tokens, in the units of the column.
 
@@ -129,6 +140,7 @@ class Evaluation(Shown, Named[Interval]):
     argv : the command line; None of a call from Python.
     costs : what an answer takes, one for each column of costs, times or tokens.
     slice_difference : of two slices, how far they are apart; None where there are not two.
+    weights : the column of sampling weights, and what they are worth; None where every row counts alike.
     """
 
     name: str
@@ -145,6 +157,7 @@ class Evaluation(Shown, Named[Interval]):
     argv: str | None = None
     costs: tuple[Cost, ...] = ()
     slice_difference: SliceDifference | None = None
+    weights: Weights | None = None
     _entries, _noun, _kind = ("metrics", ""), "metric", "metric"
 
     def frames(self) -> dict[str, Maker]:
@@ -179,6 +192,8 @@ class Evaluation(Shown, Named[Interval]):
             out["slices"] = [s.to_dict() for s in self.slices]
         if self.slice_difference is not None:
             out["slice_difference"] = self.slice_difference.to_dict()
+        if self.weights is not None:
+            out["weights"] = self.weights.to_dict()
         if self.costs:
             out["costs"] = [cost.to_dict() for cost in self.costs]
         return out
@@ -536,6 +551,10 @@ def _sentences(result: Plain, numbers: Plain) -> list[str]:
     rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {name}"
     unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
+    weights = result.get("weights")
+    if weights:
+        worth = f"{weights['effective_rows']:,.4g}"
+        lines.append(f"Weighted by {weights['column']}: as much as {worth} rows of one weight")
     lines += _answered_sentence(numbers)
     lines += _mean_sentences(numbers.get("mean_score") or {})
     lines += _difference_sentence(result.get("slice_difference"))

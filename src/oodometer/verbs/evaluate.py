@@ -71,6 +71,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
             ),
             named=columns_named(options),
             offers_cluster=options.cluster is None,
+            offers_weight=options.weight is None,
         )
         joined = _with_truth(sources, options, opener)
         opener.check()
@@ -97,7 +98,9 @@ def _tables_of(sources: tuple[Any, ...], options: EvaluateOptions) -> tuple[Any,
 def _with_truth(sources: Sequence[Any], options: EvaluateOptions, opener: Opener) -> list[Joined]:
     """The sources, opened, decided by the threshold and joined with the labels of a file of their own."""
     extra = [
-        name for name in (options.by, options.cluster) if name is not None and name not in FIELDS
+        name
+        for name in (options.by, options.cluster, options.weight)
+        if name is not None and name not in FIELDS
     ]
     opened = [
         opener.with_ids(data, options.cluster, options.classes, extra, where=options.where)
@@ -158,10 +161,16 @@ class _Job:
             level=options.level,
             seed=options.seed,
             scale=options.ends_of_scale,
+            weight=options.weight,
         )
         read = read_evaluation(source, plan, self.execution)
         evaluation = finish_evaluation(source, *read, skipped)
-        costs = costs_of(source, cluster, options.level, options.seed) if is_whole else ()
+        # what an answer takes is not weighted, and never stands unweighted beside what is
+        costs = (
+            costs_of(source, cluster, options.level, options.seed)
+            if is_whole and options.weight is None
+            else ()
+        )
         return replace(evaluation, costs=costs)
 
 

@@ -251,6 +251,7 @@ class Opener:
         guessing: Guessing | None = None,
         named: Collection[str] = (),
         offers_cluster: bool = False,
+        offers_weight: bool = False,
     ) -> None:
         self.mapping, self._timezone = renamings_of(mapping, ""), timezone
         self._of_one_file = {
@@ -272,6 +273,7 @@ class Opener:
             named,
             offers_cluster,
         )  # columns of options; `said_of_unused`
+        self._offers_weight = offers_weight
         self._looked_at: set[Any] = set()
         self.notes: list[
             str
@@ -488,7 +490,12 @@ class Opener:
 
     def _say_unused(self, source: Source) -> None:
         """Note columns that no number rests on, though they might be meant to; of reference and target once."""
-        lines = said_of_unused(source, self._named, offers_cluster=self._offers_cluster)
+        lines = said_of_unused(
+            source,
+            self._named,
+            offers_cluster=self._offers_cluster,
+            offers_weight=self._offers_weight,
+        )
         if self._guessing is not None and self._guessing.shared:
             self._named = {*self._named, *lines}
         self.notes += notes_on(source.name, lines.values())
@@ -566,10 +573,10 @@ def opener_for(options: Reading) -> Opener:
 
 
 def columns_named(options: Reading) -> set[str]:
-    """Columns that options name for what is worked out: to slice by, clusters, inputs, ids."""
+    """Columns that options name for what is worked out: to slice by, clusters, weights, inputs, ids."""
     features = getattr(options, "features", None)
     inputs = features.split(",") if isinstance(features, str) else features or ()
-    by = (getattr(options, "by", None), getattr(options, "cluster", None))
+    by = (getattr(options, name, None) for name in ("by", "cluster", "weight"))
     key = (getattr(options, "key", None) or "").split("=")
     return {name.strip() for name in (*inputs, *by, *key) if name}
 

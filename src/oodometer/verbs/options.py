@@ -412,6 +412,19 @@ class Cluster(Options):
     )
 
 
+class Weight(Options):
+    """What each row stands for."""
+
+    weight: str | None = option(
+        default=None,
+        group=_ROWS,
+        metavar="COLUMN",
+        rare=True,
+        help="Sampling weight of each row, from 0 on (inverse chance of being drawn; scikit-learn's sample_weight): "
+        "numbers are those of the population that the weights stand for.",
+    )
+
+
 _text_of_key = need(
     "a column, or a mapping of the target's to that of the labels", lambda key: isinstance(key, str)
 )
@@ -976,7 +989,18 @@ class AuditOptions(
 
 
 class EvaluateOptions(
-    Where, Clock, Truth, Cluster, Level, Scale, Reading, Payoff, IntervalSeed, Running, Grouped
+    Where,
+    Clock,
+    Truth,
+    Cluster,
+    Weight,
+    Level,
+    Scale,
+    Reading,
+    Payoff,
+    IntervalSeed,
+    Running,
+    Grouped,
 ):
     """What `evaluate` is asked, besides the sources."""
 
@@ -1668,7 +1692,7 @@ class RankOptions(
     seed: int = option(default=0, rare=True, help="Seed of draws, attributions and bootstraps.")
 
 
-class Columns(Group, Reading, Clock, Features, Cluster, Key, Scale, Verdicts, Given):
+class Columns(Group, Reading, Clock, Features, Cluster, Weight, Key, Scale, Verdicts, Given):
     """What the columns of your tables are.
 
     >>> columns = Columns(mapping={"y": "label", "score": "confidence"}, cluster="user")

@@ -30,10 +30,10 @@ _FEWEST = 10  # values; fewer are categories
 
 
 def said_of_unused(
-    source: Source, named: Collection[str], *, offers_cluster: bool
+    source: Source, named: Collection[str], *, offers_cluster: bool, offers_weight: bool = False
 ) -> dict[str, str]:
     """Column -> what is to be said of it, for columns that no option has ``named``; ``offers_cluster``: the verb takes
-    a column of rows that depend on each other, and none was given.
+    a column of rows that depend on each other, and none was given; ``offers_weight``: likewise one of weights.
     """
     columns = [name for name in source.own_columns if name not in named]
     sizes = [name for name in columns if _SIZE.fullmatch(bare_name(name))]
@@ -43,7 +43,11 @@ def said_of_unused(
         for name in weights
         if not (sizes and bare_name(name) == "weight") and _is_weight(source, name)
     ]
-    out = {name: f"{name} is not used: every row counts alike" for name in weights[:1]}
+    out = {
+        name: f"{name} is not used: every row counts alike"
+        + f"; --weight {shlex.quote(name)} counts each by it" * offers_weight
+        for name in weights[:1]
+    }
     if not offers_cluster:
         return out
     fields = [name for name in ("group",) if source.holds(name) and name not in (*named, *columns)]
