@@ -329,14 +329,14 @@ def _kept_templates() -> Any:
         """One that a full disk or a broken file does not stop."""
 
         def load_bytecode(self, bucket: Any) -> None:
-            """What is kept of a template, or nothing."""
+            """Read a template; one that cannot be read is compiled anew."""
             try:
                 super().load_bytecode(bucket)
             except (OSError, EOFError, ValueError, TypeError):
                 bucket.reset()
 
         def dump_bytecode(self, bucket: Any) -> None:
-            """Keep what was made of a template, where it can be."""
+            """Keep a template where that can be done."""
             with suppress(OSError):
                 super().dump_bytecode(bucket)
 
