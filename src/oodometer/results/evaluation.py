@@ -258,8 +258,13 @@ def evaluation_view(result: Plain) -> View:
         warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
         cells={"metric": name or None, "rows": result.get("rows")} if name else {},
-        basis=f"of {rows}" if name == "accuracy" else "",
+        basis=_counted_on(name, rows),
     )
+
+
+def _counted_on(name: str, rows: str) -> str:
+    """What a share of right rows was counted on."""
+    return f"of {rows}" if name == "accuracy" else ""
 
 
 def _title(name: str, numbers: Plain) -> str:

@@ -314,8 +314,8 @@ def ranking_view(result: Plain) -> View:
         title,
         number,
         note=_origin(result),
-        caveat="" if result.get("open") else f"{percent(top['p_best'], 0)} sure",
-        chances=() if result.get("open") else chances(rows),
+        caveat=_sure(result, top),
+        chances=_chances(result),
         sentences=(
             _nothing_tells(result),
             _order(result),
@@ -463,6 +463,16 @@ def _origin(result: Plain) -> str:
         return f"from {pool} without labels; no label was seen"
     beside = f" and {pool} without labels" if result.get("pool") else " alone"
     return f"from {counted(labelled, 'labelled row')}{beside}"
+
+
+def _sure(result: Plain, top: Plain) -> str:
+    """How sure it is that the likeliest model is the best; nothing where none is favoured."""
+    return "" if result.get("open") else f"{percent(top['p_best'], 0)} sure"
+
+
+def _chances(result: Plain) -> tuple[tuple[str, float], ...]:
+    """The chance of each model; nothing where none is favoured."""
+    return () if result.get("open") else chances(result["ranking"])
 
 
 def _order(result: Plain) -> str:
