@@ -224,7 +224,7 @@ def test_json_and_the_first_screen_say_what_weights_are_worth() -> None:
     assert "Weighted by sample_weight" in str(one)
     assert not [line for line in one.warnings if "is not used" in line]
     plain = oodometer.evaluate(frame)
-    assert [line for line in plain.warnings if "weight" in line and "counts each by it" in line]
+    assert [line for line in plain.warnings if "weight" in line and "count each by it" in line]
     assert "weights" not in plain.to_dict()
 
 

@@ -432,19 +432,27 @@ def _no_truth(source: Source) -> MissingColumnsError:
     )
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Columns that an evaluation is asked to use: to slice by, of clusters, of sampling weights."""
+
+    by: str | None = None
+    cluster: str | None = None
+    weight: str | None = None
+
+
 def plan_evaluation(
     source: Source,
     chosen: Sequence[Metric[Any, Any]],
+    columns: Columns,
     *,
     asked: bool = False,
-    by: str | None = None,
-    cluster: str | None = None,
     scale: tuple[float, float] | None = None,
     level: float = 0.95,
     seed: int = 0,
-    weight: str | None = None,
 ) -> tuple[EvaluationPlan, list[Skipped]]:
     """What the source can feed of the metrics, and what not, with its reason; ``asked``: they were named one by one."""
+    by, cluster, weight = columns.by, columns.cluster, columns.weight
     fields = _fields_read(chosen, (by, cluster, weight))
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or not (first.can_be_judged or first.has("score")):

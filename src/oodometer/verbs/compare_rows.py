@@ -25,7 +25,13 @@ from ..metrics.reliability import SHORT
 from ..metrics.resampling import RankBins, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from ..notes import file_name
-from ..passes.evaluating import KeptRows, finish_evaluation, plan_evaluation, read_evaluation
+from ..passes.evaluating import (
+    Columns,
+    KeptRows,
+    finish_evaluation,
+    plan_evaluation,
+    read_evaluation,
+)
 from ..passes.folding import Execution
 from ..passes.slicing import WHOLE
 from ..plain import Json, Plain, Strings
@@ -644,7 +650,7 @@ def _read_rows(
     plan, skipped = plan_evaluation(
         source,
         options.evaluated(),
-        cluster=options.cluster,
+        Columns(cluster=options.cluster),
         asked=bool(options.metrics),
         level=options.level,
         seed=options.seed,

@@ -45,7 +45,7 @@ def said_of_unused(
     ]
     out = {
         name: f"{name} is not used: every row counts alike"
-        + f"; --weight {shlex.quote(name)} counts each by it" * offers_weight
+        + f"; count each by it with --weight {shlex.quote(name)}" * offers_weight
         for name in weights[:1]
     }
     if not offers_cluster:
