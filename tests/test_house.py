@@ -90,17 +90,17 @@ MOST = {
     "lab/verbs": Effort(48214, 15, 0, 2),
     "metrics": Effort(48182, 1, 0, 1),
     "outputs": Effort(8537, 2, 0, 0),
-    "passes": Effort(22115, 2, 0, 0),
+    "passes": Effort(22144, 2, 0, 0),
     "persistence": Effort(3838, 0, 0, 0),
     "rankings": Effort(17902, 4, 0, 0),
     "reports": Effort(39983, 15, 0, 0),
-    "results": Effort(40735, 6, 0, 0),
+    "results": Effort(40808, 4, 0, 0),
     "runs": Effort(2252, 0, 0, 0),
     "scores": Effort(4622, 2, 0, 0),
     "simulations": Effort(3590, 0, 0, 0),
     "store": Effort(106637, 12, 0, 0),
     "testing": Effort(4929, 1, 0, 0),
-    "verbs": Effort(107678, 20, 0, 1),
+    "verbs": Effort(107685, 20, 0, 1),
 }
 MOST_PARAMETERS = 8
 
