@@ -329,19 +329,17 @@ class WeightedMean(_Weighted):
     def _finish(self, state: WeightedSums, level: float, seed: int) -> Measure:
         if not state.weights > 0:
             raise NotApplicable("all weights are 0")
-        low, high = self.bounds
-        kind: Kind = "asymptotic"
-        extras = {}
-        if isinstance(self.of, MeanScore):
-            low, high = self.of.scale or scale_seen(state.seen)
-            if low == high:
-                raise NotApplicable(
-                    f"every score is {low:g}, which tells no scale; name it with --scale LOW,HIGH"
-                )
-            extras = {"scale": [low, high]}
-            kind = "empirical" if self.of.guessed else kind
+        if not isinstance(self.of, MeanScore):
+            ends = _ends_of_mean(state, self.bounds, level)
+            return measure(state.mean, ends, level, "asymptotic")
+        low, high = self.of.scale or scale_seen(state.seen)
+        if low == high:
+            raise NotApplicable(
+                f"every score is {low:g}, which tells no scale; name it with --scale LOW,HIGH"
+            )
+        kind: Kind = "empirical" if self.of.guessed else "asymptotic"
         ends = _ends_of_mean(state, (low, high), level)
-        return measure(state.mean, ends, level, kind, **extras)
+        return measure(state.mean, ends, level, kind, scale=[low, high])
 
 
 def _ends_of_mean(
