@@ -433,7 +433,7 @@ def _no_truth(source: Source) -> MissingColumnsError:
 
 
 @dataclass(frozen=True)
-class Columns:
+class NamedColumns:
     """Columns that an evaluation is asked to use: to slice by, of clusters, of sampling weights."""
 
     by: str | None = None
@@ -444,7 +444,7 @@ class Columns:
 def plan_evaluation(
     source: Source,
     chosen: Sequence[Metric[Any, Any]],
-    columns: Columns,
+    columns: NamedColumns,
     *,
     asked: bool = False,
     scale: tuple[float, float] | None = None,

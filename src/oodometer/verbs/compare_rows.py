@@ -26,8 +26,8 @@ from ..metrics.resampling import RankBins, resampled
 from ..metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from ..notes import file_name
 from ..passes.evaluating import (
-    Columns,
     KeptRows,
+    NamedColumns,
     finish_evaluation,
     plan_evaluation,
     read_evaluation,
@@ -650,7 +650,7 @@ def _read_rows(
     plan, skipped = plan_evaluation(
         source,
         options.evaluated(),
-        Columns(cluster=options.cluster),
+        NamedColumns(cluster=options.cluster),
         asked=bool(options.metrics),
         level=options.level,
         seed=options.seed,

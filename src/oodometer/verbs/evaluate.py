@@ -12,7 +12,7 @@ from ..metrics import Confidences, about_class, ordered_by, with_payoff
 from ..metrics.reliability import SHORT
 from ..notes import about, file_name, notes_on
 from ..options import verb_of_several
-from ..passes.evaluating import Columns, finish_evaluation, plan_evaluation, read_evaluation
+from ..passes.evaluating import NamedColumns, finish_evaluation, plan_evaluation, read_evaluation
 from ..passes.folding import Execution
 from ..plain import Strings
 from ..predictions import FIELDS
@@ -155,7 +155,7 @@ class _Job:
         plan, skipped = plan_evaluation(
             source,
             metrics,
-            Columns(by, by if by_question else cluster, options.weight),
+            NamedColumns(by, by if by_question else cluster, options.weight),
             asked=not is_whole,
             level=options.level,
             seed=options.seed,

@@ -26,7 +26,7 @@ IMAGES = ("image", "img")
 
 
 @dataclass(frozen=True)
-class Columns:
+class ExampleColumns:
     """Which columns, or arrays, of the data are what: those that the model reads (two texts are a pair; by default the
     usual names, of a table every column but the others), the true class (``label``), a name for each row (``id``), and
     further ones to carry along.
@@ -159,7 +159,7 @@ def objects(cells: list[Any]) -> Array:
 class TableExamples(Examples):
     """A table: texts, pairs of texts, images in cells, or columns of numbers and words."""
 
-    def __init__(self, table: RawTable, reads: Sequence[Modality], columns: Columns) -> None:
+    def __init__(self, table: RawTable, reads: Sequence[Modality], columns: ExampleColumns) -> None:
         self.table, self.name, self.file, self.rows = table, table.name, table.file, table.rows
         available = table.columns
         usual = {"text": TEXTS, "pair": TEXTS, "image": IMAGES}
@@ -285,7 +285,7 @@ class TableExamples(Examples):
 class ArrayExamples(Examples):
     """Arrays of an NPZ file, whose ``input`` is images (uint8), a table of numbers, or texts."""
 
-    def __init__(self, path: Path, reads: Sequence[Modality], columns: Columns) -> None:
+    def __init__(self, path: Path, reads: Sequence[Modality], columns: ExampleColumns) -> None:
         self.file = self.name = str(path)
         try:
             with np.load(path, allow_pickle=False) as arrays:
@@ -449,7 +449,9 @@ class DialogueExamples(Examples):
     put among others drawn from all responses; or ``turns``, of which each but the first is a reply.
     """
 
-    def __init__(self, table: RawTable, columns: Columns, drawing: Drawing | None = None) -> None:
+    def __init__(
+        self, table: RawTable, columns: ExampleColumns, drawing: Drawing | None = None
+    ) -> None:
         self.table, self.name, self.file, self.modality = table, table.name, table.file, "dialogue"
         available = table.columns
         usual = columns.inputs or tuple(name for name in TURNS if name in available)[:1]
@@ -547,7 +549,9 @@ class DialogueExamples(Examples):
     def _pool(self) -> Replies:
         """Replies that candidates are drawn from; read when they are first needed."""
         drawing = self._drawing
-        source = self if drawing.replies is None else DialogueExamples(drawing.replies, Columns())
+        source = (
+            self if drawing.replies is None else DialogueExamples(drawing.replies, ExampleColumns())
+        )
         responses = (said(row.get("response")) for row, *_ in source._contexts([]))
         texts = (response for response in responses if response is not None)
         return Replies(texts, drawing.candidates, drawing.seed, source.file or source.name)
@@ -638,13 +642,13 @@ HUB = "hf:"
 def open_examples(
     data: Any,
     reads: Sequence[Modality],
-    columns: Columns | None = None,
+    columns: ExampleColumns | None = None,
     drawing: Drawing | None = None,
 ) -> Examples:
     """Open what a model of some modalities is to be asked about: a file, a frame, a mapping, a Hugging Face data set
     (also ``hf:NAME:SPLIT``, and a folder that ``save_to_disk`` wrote), a folder of images, an NPZ file, or a `Dataset`.
     """
-    columns = columns or Columns()
+    columns = columns or ExampleColumns()
     if isinstance(data, Dataset):
         return DatasetExamples(data, reads)
     names = [
@@ -669,7 +673,7 @@ def open_examples(
 
 
 def _dialogues(
-    data: Any, names: Sequence[str], columns: Columns, drawing: Drawing | None
+    data: Any, names: Sequence[str], columns: ExampleColumns, drawing: Drawing | None
 ) -> Examples:
     if isinstance(data, (str, os.PathLike)) and Path(data).is_dir():
         data = _from_disk(Path(data))
@@ -678,7 +682,7 @@ def _dialogues(
     return DialogueExamples(open_table(data, [*names, *_BESIDE]), columns, drawing)
 
 
-def _in_folder(path: Path, reads: Sequence[Modality], columns: Columns) -> Examples:
+def _in_folder(path: Path, reads: Sequence[Modality], columns: ExampleColumns) -> Examples:
     """A data set that ``save_to_disk`` wrote, arrays of images, or images."""
     if (path / "dataset_info.json").is_file() or (path / "dataset_dict.json").is_file():
         return TableExamples(open_table(_from_disk(path)), reads, columns)

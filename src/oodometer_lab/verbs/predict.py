@@ -27,7 +27,7 @@ from oodometer.verbs.read import EXAMPLES, check_out, read
 from oodometer.verbs.read_content import known_number
 from oodometer.version import __version__
 
-from ..datasets.reading import CONDITION, Batch, Columns, Drawing, Examples, open_examples
+from ..datasets.reading import CONDITION, Batch, Drawing, ExampleColumns, Examples, open_examples
 from ..models.artifacts import fingerprint
 from ..models.base import Classifier, Request, only_shift
 from ..models.ensemble import Ensemble
@@ -104,9 +104,9 @@ class Asked(PredictOptions):
             raise UsageError(f"expected at least 2 candidates, got {self.candidates}")
 
     @property
-    def where_it_stands(self) -> Columns:
+    def where_it_stands(self) -> ExampleColumns:
         """Where inputs, labels and ids stand."""
-        return Columns(as_names(self.inputs), self.label, self.id, as_names(self.keep))
+        return ExampleColumns(as_names(self.inputs), self.label, self.id, as_names(self.keep))
 
     @property
     def extra(self) -> tuple[str, ...]:

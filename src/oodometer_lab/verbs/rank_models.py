@@ -26,7 +26,7 @@ from oodometer.verbs.opening import decided_class, positive_column
 from oodometer.verbs.rank_options import Asked, check_classes, check_filled, no_clusters
 
 from ..datasets import Dataset
-from ..datasets.reading import Batch, Columns, Examples, open_examples
+from ..datasets.reading import Batch, ExampleColumns, Examples, open_examples
 from ..models.artifacts import DESCRIPTION
 from ..models.base import Classifier, Progress
 from ..models.opening import open_classifier
@@ -267,9 +267,9 @@ def _check_data(options: Asked) -> None:
         )
 
 
-def _columns(options: Asked) -> Columns:
+def _columns(options: Asked) -> ExampleColumns:
     """Where inputs, labels and ids stand in the data."""
-    return Columns(as_names(options.inputs), options.label, options.id)
+    return ExampleColumns(as_names(options.inputs), options.label, options.id)
 
 
 def _open_models(models: Sequence[tuple[str, Any]], options: Asked) -> Live:
@@ -349,7 +349,9 @@ def _common_classes(live: Live, rows: Rows) -> tuple[int | str, ...]:
     return tuple(classes[0])
 
 
-def _read_alike(data: Any, live: Live, first: Rows, columns: Columns, *, label: bool) -> Rows:
+def _read_alike(
+    data: Any, live: Live, first: Rows, columns: ExampleColumns, *, label: bool
+) -> Rows:
     """Further rows of the form of the ``first`` ones; `InputError` where they are of another one."""
     rows = _read_rows(data, live, columns, label=label)
     if rows.modality != first.modality:
@@ -373,7 +375,7 @@ def _not_among(pool: Rows, first: Rows) -> list[int]:
 
 
 def _read_rows(
-    data: Any, live: Live, columns: Columns, *, label: bool, cluster: str | None = None
+    data: Any, live: Live, columns: ExampleColumns, *, label: bool, cluster: str | None = None
 ) -> Rows:
     """All rows of a file, in batches for images and tables, in one part for texts."""
     reads = live.classifiers[0].reads
@@ -427,7 +429,7 @@ def _are_numbers(names: Sequence[Any]) -> bool:
 
 def _kept_columns(
     available: Sequence[str],
-    columns: Columns,
+    columns: ExampleColumns,
     key: str | None,
     label: bool,
     cluster: str | None,
@@ -445,7 +447,7 @@ def _kept_columns(
     return (*keep, key) if key else tuple(keep)
 
 
-def _check_readable(examples: Examples, live: Live, columns: Columns) -> None:
+def _check_readable(examples: Examples, live: Live, columns: ExampleColumns) -> None:
     """Raise `InputError` for a model that does not read these data, `UsageError` where columns must be named."""
     for model, source in zip(live.classifiers, live.sources, strict=True):
         if examples.modality not in model.reads:

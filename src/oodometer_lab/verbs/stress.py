@@ -37,7 +37,7 @@ from oodometer.version import __version__
 from ..datasets import Dataset, Dialogue
 from ..datasets.dialogues import Replies, exchange
 from ..datasets.images import LateImages, decode_image
-from ..datasets.reading import ArrayExamples, Columns, FolderExamples
+from ..datasets.reading import ArrayExamples, ExampleColumns, FolderExamples
 from ..models.base import Classifier
 from ..models.opening import SentModel, forgetting, open_classifier, stamp_of
 from ..results.stressing import METRICS, Spread, StressCurve, StressedModel, StressPoint, StressTest
@@ -201,7 +201,7 @@ def read_examples(
 def _read_images(path: Path, label: str | None) -> Iterator[Example]:
     """The images of a folder, named by their paths in it, or of an NPZ file, named by their numbers."""
     folder = None if path.suffix.lower() == ".npz" else FolderExamples(path, ("image",))
-    source = folder or ArrayExamples(path, ("image",), Columns(label=label))
+    source = folder or ArrayExamples(path, ("image",), ExampleColumns(label=label))
     for batch in source.batches(256):
         targets = batch.data.targets
         for at, pixels in enumerate(batch.data.inputs):

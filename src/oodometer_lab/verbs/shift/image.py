@@ -23,7 +23,7 @@ from oodometer.store.artifact_cache import checksum, content_of
 from oodometer.version import __version__
 
 from ...datasets.images import decode_image, image_files, pillow_image
-from ...datasets.reading import LABELS, ArrayExamples, Columns
+from ...datasets.reading import LABELS, ArrayExamples, ExampleColumns
 from ...results.shifting import ShiftedCopy, Shifting
 from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, find_image_shift
 from ..options import ShiftOptions
@@ -254,7 +254,7 @@ class _ArrayJob(FileJob):
         """The arrays of the source."""
         named = self.options.input
         return ArrayExamples(
-            self.source, ["image", "table", "text"], Columns((named,) if named else ())
+            self.source, ["image", "table", "text"], ExampleColumns((named,) if named else ())
         )
 
     @cached_property
