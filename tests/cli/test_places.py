@@ -24,7 +24,7 @@ NO_PLACES = {
     "fail_when", "families", "features", "filter", "gives", "id", "input", "inputs", "job", "judge",
     "judge_labels", "key", "kind", "kinds", "layout", "label", "mapping", "method", "methods", "sample",
     "metric", "metrics", "names", "on_error", "only", "preset", "paper", "positive", "question", "scale",
-    "score", "severity", "source", "suggest_by", "tasks", "timezone", "training_where", "where",
+    "score", "severity", "source", "suggest_by", "tasks", "timezone", "training_where", "weight", "where",
 }  # fmt: skip
 
 

@@ -239,7 +239,7 @@ def test_metrics_in_a_column_are_read_apart(
     ):
         oodometer.evaluate(path, mapping={"value": "score"})
     totals = rows(Path("totals.csv"), metric=["faithful", "toxic", "clear"], score=[0.9, 0.1, 0.5])
-    for verb in (oodometer.read_log, oodometer.evaluate):
+    for verb in (oodometer.read, oodometer.evaluate):
         with pytest.raises(InputError, match="got totals of metrics, faithful, toxic and clear"):
             verb(totals)
 

@@ -499,7 +499,9 @@ def test_of_a_large_reference_a_sample_is_read_and_the_result_says_so(tmp_path: 
         example_record(6_000), methods=["source"], families=["none"], repeats=1, cache=None
     )
     assert [t.rows for t in found.trials] == [833]
-    assert found.warnings == ("the trials read a seeded sample of 5000 of the 6000 labelled rows",)
+    assert found.warnings == (
+        "the trials read a seeded sample of 5,000 of the 6,000 labelled rows",
+    )
     assert found.reference["rows"] == 6_000
     estimated = oodometer.estimate(
         example_record(6_000), RECORD, methods=["ac", "doc", "im", "atc"], backtest=tmp_path
