@@ -64,7 +64,7 @@ MOST = {
     "audits": Effort(29771, 5, 0, 0),
     "backtests": Effort(4896, 0, 0, 0),
     "calibrators": Effort(5323, 0, 0, 0),
-    "cli": Effort(13576, 7, 0, 0),
+    "cli": Effort(13614, 6, 0, 0),
     "datasets": Effort(655, 0, 0, 0),
     "diagnoses": Effort(7823, 1, 0, 0),
     "engines": Effort(6334, 0, 0, 0),

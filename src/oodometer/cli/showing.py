@@ -151,18 +151,12 @@ class _Methods(Options):
 @command(_Methods)
 def methods(arguments: Json, to: Written) -> None:
     """List methods: what each one needs and assumes."""
-    from ..registry import named
     from ..verbs.methods import methods as run
 
     every, requested = run(), arguments.get("kind")
     kinds = list(dict.fromkeys(("estimator", *(m["what"] for m in every))))
     requested = next((kind for kind in kinds if requested in (kind, f"{kind}s")), requested)
-    chosen = [m for m in every if requested in (None, m["name"], m["what"])]
-    chosen = chosen or [m for m in every if m["name"] == named(m["what"], str(requested))]
-    if not chosen:
-        near = near_names(str(requested), [*kinds, *(m["name"] for m in every)], 3)
-        hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods -v` lists all"
-        raise UsageError(f"unknown method {requested!r}; {hint}")
+    chosen = every if requested is None else _methods_called(requested, kinds, every)
     if arguments["json"]:
         output.deliver({"methods": chosen}, json="-")
         return
@@ -176,6 +170,21 @@ def methods(arguments: Json, to: Written) -> None:
         return
     for what in kinds if requested is None else [requested]:
         _show_methods(what, chosen)
+
+
+def _methods_called(
+    requested: str, kinds: Sequence[str], every: Sequence[Plain]
+) -> Sequence[Plain]:
+    """The methods of a kind or of a name, ours or another one of the field; `UsageError` where there is none."""
+    from ..registry import named
+
+    chosen = [m for m in every if requested in (m["name"], m["what"])]
+    chosen = chosen or [m for m in every if m["name"] == named(m["what"], requested)]
+    if not chosen:
+        near = near_names(requested, [*kinds, *(m["name"] for m in every)], 3)
+        hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods -v` lists all"
+        raise UsageError(f"unknown method {requested!r}; {hint}")
+    return chosen
 
 
 def _show_method(method: Plain) -> None:
