@@ -182,6 +182,48 @@ def proved_classes(
     return None if order is None else tuple(order)
 
 
+# Of two words for classes, the one that a probability without a name is of, and the other one.
+_YES = frozenset(("yes", "y", "true", "t", "positive", "pos", "+", "present", "case", "event"))
+_YES |= {"success", "1"}
+_NO = frozenset(("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent"))
+_NO |= {"failure", "0"}
+YES_AND_NO = _YES | _NO
+_CLEAR = 3.0  # standard errors between a mean and a share that are not of one class
+
+
+def positive_of(classes: Sequence[int | str]) -> str | None:
+    """The one of two classes that a lone probability is of by their names alone; None where these do not tell.
+
+    >>> positive_of(["no", "yes"]), positive_of(["pos", "neg"]), positive_of(["0", "1"]), positive_of(["a", "b"])
+    ('yes', 'pos', '1', None)
+    """
+    names = [str(name) for name in classes]
+    if all(name.removeprefix("-").isdecimal() for name in names):
+        return max(names, key=int)
+    yes = [name for name in names if name.strip().lower() in _YES]
+    no = [name for name in names if name.strip().lower() in _NO]
+    return yes[0] if len(yes) == len(no) == 1 else None
+
+
+def class_by_share(p: Array, labels: Array, classes: Sequence[str]) -> str | None:
+    """The one of two classes that probabilities ``p`` are of by how often each comes: its share of the rows is their
+    mean, and that of the other one is not; None where both may be, or neither. Which rows are right says nothing here.
+
+    >>> class_by_share(np.full(99, 0.1), np.array(["rare"] * 9 + ["usual"] * 90), ["rare", "usual"])
+    'rare'
+    """
+    mask = np.isfinite(p) & np.isin(labels, classes)
+    if not mask.any():
+        return None
+    p = p[mask]
+    shares = [float((labels[mask] == name).mean()) for name in classes]
+    error = float(np.sqrt((p.var() + shares[0] * shares[1]) / len(p)))
+    off = [abs(float(p.mean()) - share) / max(error, 1e-9) for share in shares]
+    if min(off) > _CLEAR or max(off) <= _CLEAR:
+        return None
+    return classes[int(np.argmin(off))]
+
+
 def are_decimals(texts: Collection[Any]) -> bool:
     """Whether all texts are numbers, and some of them no whole ones: what a text file makes of a regression.
 

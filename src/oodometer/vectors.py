@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, as_cells, as_numpy, index_of
-from .classes import ClassNames, find_classes, named_classes
+from .classes import ClassNames, class_by_share, find_classes, named_classes, positive_of
 from .errors import InputError, UsageError
 from .fields import FIELDS
 from .plain import Json
@@ -115,7 +115,7 @@ def given_pair(
             remedy="align the arrays by row",
         )
     if cells is not None:
-        return {"label": label, **_read_vector(cells, seen, positive)}
+        return {"label": label, **_read_vector(cells, label, seen, positive, classes is None)}
     if classes is None and matrix.ndim == 2:
         seen = _classes_of_columns(matrix.shape[1], seen)
     _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
@@ -162,8 +162,12 @@ def _named_columns(p: Any, seen: ClassNames, may_be_file: bool) -> Json | None:
     return {name: as_cells(p[column]) for name, column in zip(names, columns, strict=True)}
 
 
-def _read_vector(cells: Array, seen: ClassNames, positive: str | None) -> Json:
-    """Predicted classes, or probabilities of ``positive`` or the second of two classes, as columns."""
+def _read_vector(
+    cells: Array, label: Array, seen: ClassNames, positive: str | None, by_name: bool
+) -> Json:
+    """Predicted classes, or probabilities of ``positive`` or the second of two classes, as columns; as a column ``p``,
+    whose class is found as that of a file's column is, where the second ``by_name`` is not what the labels tell.
+    """
     if _are_classes(cells):
         if cells.dtype.kind == "f":
             remedy = "give p.astype(int) if they are classes, numpy.column_stack([1 - p, p]) if probabilities"
@@ -178,9 +182,20 @@ def _read_vector(cells: Array, seen: ClassNames, positive: str | None) -> Json:
         remedy = "give probabilities of shape (n, K)" if len(pair) > 2 else remedy
         expected = "two classes beside probabilities of shape (n,)"
         raise UsageError(f"expected {expected}, got {_counted_names(seen)}; {remedy}")
+    if named is None and by_name and len(seen) == 2 and _class_told(cells, label, pair) == 0:
+        return {"p": cells}
     name = pair[1] if named is None else named
     _refuse_logits(cells, f'{{"label": y, "logit_{name}": z}}')
     return {f"prob_{name}": cells, "classes": pair}
+
+
+def _class_told(p: Array, label: Array, pair: ClassNames) -> int | None:
+    """Which of two classes ``p`` is of: by their names, else by how often each comes; None where neither tells."""
+    if p.dtype.kind not in "fi":
+        return None
+    names = [str(name) for name in pair]
+    told = positive_of(names) or class_by_share(p.astype(np.float64), label.astype(str), names)
+    return None if told is None else names.index(told)
 
 
 def _classes_of_columns(width: int, seen: ClassNames) -> ClassNames:

@@ -168,3 +168,20 @@ def test_right_labels_are_not_spoken_of(off_by_one: Path) -> None:
         methods=["ac"],
     )
     assert not [w for w in found.warnings if "chance" in w]
+
+
+def test_labels_that_may_be_exchanged_leave_no_trust(tmp_path: Path) -> None:
+    """The warning reaches the number, that of a fitted file as well."""
+    reference = renamed(made(2, 0.9), np.array([1, 0]))
+    target = made(2, 0.9, seed=1).without_labels()
+    for result in (
+        oodometer.estimate(reference, target, backtest=None),
+        oodometer.estimate(
+            oodometer.fit(reference, backtest=None).save(tmp_path / "fitted.oodo"), target
+        ),
+    ):
+        assert result.headline.trust == "none"
+        assert SAID in result.headline.why
+        assert any(SAID in line for line in result.warnings)
+    honest = oodometer.estimate(made(2, 0.9), target, backtest=None)
+    assert honest.headline.trust != "none"

@@ -53,6 +53,7 @@ _KINDS: dict[
     "skipped": (list,),
     "unmade": (list,),
     "warnings": (list,),
+    "doubt": (str,),
     "clusters": (tuple,),
     "figures": (dict, _NONE),
     "axes": (Axes,),
@@ -77,7 +78,10 @@ _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 M
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learnt before the target is read, and how a target is read so that it fits."""
+    """What was learnt before the target is read, and how a target is read so that it fits.
+
+    ``doubt``: why its labels may be other classes than they are called, which takes the trust from every number.
+    """
 
     plan: EstimationPlan
     name: str
@@ -86,6 +90,7 @@ class Fitted:
     skipped: list[Skipped]
     warnings: list[str]
     learnt_rows: int
+    doubt: str = ""
     unmade: Sequence[Skipped] = ()
     clusters: Side = field(default_factory=Side)
     figures: Plain | None = None
@@ -266,6 +271,7 @@ class Fitted:
                 trials=pieces["trials"],
                 skipped=pieces["skipped"],
                 warnings=pieces["warnings"],
+                doubt=pieces["doubt"],
                 learnt_rows=learnt,
                 unmade=pieces["unmade"],
                 clusters=clusters,

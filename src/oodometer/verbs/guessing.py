@@ -19,13 +19,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
-from ..classes import NEARLY_ALL
+from ..classes import NEARLY_ALL, positive_of
 from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
 from ..store import Source, as_source
 from ..store.columns import as_options, bare_name, usual_field
-from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, positive_of, proved_order
+from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at

@@ -470,7 +470,11 @@ class Interpreter:
         return replace(self.evidence, shift_statistics=moves, diagnosis=diagnosis)
 
     def _doubted(self, headline: Headline, signs: ShiftSigns | None) -> Headline:
-        """The headline, without high trust where something speaks against it."""
+        """The headline, without high trust where something speaks against it, without any where the labels may be other
+        classes than they are called.
+        """
+        if self.fitted.doubt:
+            return replace(headline, trust="none", why=self.fitted.doubt)
         if signs is None or headline.trust != "high":
             return headline
         doubt = doubt_of(signs, self.evidence)

@@ -342,6 +342,9 @@ class Opener:
         self._timezone = self._timezone or fitted.options.get("timezone")
         self._threshold, self._axes = fitted.threshold, source.axes
         self._offers_cluster &= fitted.options.get("cluster") is None
+        # an array has no name that says of which class its probabilities are
+        lone = [ours for ours in (fitted.mapping or {}).values() if ours.startswith("prob_")]
+        self._lone_class = lone[0].removeprefix("prob_") if len(lone) == 1 else None
         taken = {*self.mapping.values()}
         before_now = {
             theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken
