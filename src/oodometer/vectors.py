@@ -39,6 +39,38 @@ def is_bare(value: Any) -> bool:
     return bool(value) and all(map(_is_cell, first)) and not are_paths
 
 
+def are_records(value: Any) -> bool:
+    """Whether it is a list of rows, each a mapping that holds single cells or the row's probabilities, as JSON has
+    them; tables hold a column under each name.
+
+    >>> [are_records(value) for value in ([{"label": 1, "logits": [0, 2]}], [{"probabilities": [0.1, 0.9]}])]
+    [True, True]
+    >>> are_records([{"label": [1, 0], "probabilities": [[0.1, 0.9], [0.5, 0.5]]}])
+    False
+    """
+    rows = value[:_FIRST] if isinstance(value, (list, tuple)) else ()
+    return bool(rows) and all(isinstance(row, Mapping) and _is_row(row) for row in rows)
+
+
+def _is_row(mapping: Mapping[str, Any]) -> bool:
+    """Whether a mapping holds one row of a table, and no columns."""
+    if any(cell is None or isinstance(cell, str) or np.isscalar(cell) for cell in mapping.values()):
+        return True
+    of_classes = [mapping[name] for name in ("probabilities", "logits") if name in mapping]
+    return any(np.ndim(cell) == 1 for cell in of_classes)
+
+
+def several(data: Any) -> list[Any]:
+    """Sources that were given as one or as a list of them; rows, or cells, in a list are one.
+
+    >>> several("a.csv"), several(["a.csv", "b.csv"]), several([{"label": 1}, {"label": 0}])
+    (['a.csv'], ['a.csv', 'b.csv'], [[{'label': 1}, {'label': 0}]])
+    """
+    if isinstance(data, (list, tuple)) and not are_records(data) and not is_bare(data):
+        return list(data)
+    return [data]
+
+
 def _is_cell(value: Any) -> bool:
     row = isinstance(value, (list, tuple)) or (
         hasattr(value, "ndim") and value.ndim < 2 and not columns_of(value)

@@ -106,13 +106,13 @@ def test_labels_of_other_rows_are_not_explained_by_a_renaming() -> None:
 
 
 def test_the_spread_under_shuffling_is_that_of_shuffled_labels() -> None:
-    from oodometer.passes.reference import _shuffled
+    from oodometer.passes.reference import agreement_by_chance
 
     record = made(4, 0.4, rows=60)
     counts = Confusion.of(record).matrix()
     rng = np.random.default_rng(0)
     right = [(rng.permutation(record.label) == record.predicted).sum() for _ in range(20_000)]  # type: ignore[arg-type]
-    mean, spread = _shuffled(counts)
+    mean, spread = agreement_by_chance(counts)
     assert mean == pytest.approx(np.mean(right), rel=0.01)
     assert spread == pytest.approx(np.std(right), rel=0.03)
 

@@ -128,7 +128,7 @@ def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
     accuracy = right / rows
     if not accuracy < _MOST_SUSPECT:
         return None
-    shuffled, spread = _shuffled(counts)
+    shuffled, spread = agreement_by_chance(counts)
     low = right < shuffled - _SIGMAS * spread and right < _FAR * shuffled
     guessed = rows / k
     low |= right < guessed - _SIGMAS * math.sqrt(guessed * (1 - 1 / k)) and right < _FAR * guessed
@@ -149,7 +149,7 @@ def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
     return f"{text}: check how the classes are numbered and named"
 
 
-def _shuffled(counts: Array) -> tuple[float, float]:
+def agreement_by_chance(counts: Array) -> tuple[float, float]:
     """How many rows would be right if the labels were shuffled: mean and standard deviation over all orders."""
     n = float(counts.sum())
     labels, predicted = counts.sum(axis=1).astype(float), counts.sum(axis=0).astype(float)

@@ -363,7 +363,7 @@ def outcome_of(
         attribution=None if explained is None else explained.method,
         skipped=tuple(skipped),
         notes=((f"{counted(bare, 'example')} without a word: not explained",) if bare else ()),
-        warnings=_warnings(suite, beliefs),
+        warnings=(*suite.notes, *_warnings(suite, beliefs)),
         argv=argv,
     )
 

@@ -21,6 +21,7 @@ from ..arrays import Array, Ragged, as_cells, as_numpy, index_of
 from ..classes import named_classes
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
+from ..vectors import are_records
 from .arrow import MemoryReader
 from .base import BATCH_ROWS
 from .cells import table_of
@@ -109,6 +110,9 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         if hasattr(data, "to_frame"):  # a result, which is a mapping too
             raise _holds_none(data)
         return _of_arrays(data, mapping)
+    if are_records(data):
+        names = dict.fromkeys(name for row in data for name in row)
+        return _of_arrays({name: [row.get(name) for row in data] for name in names}, mapping)
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         return MemoryReader(data if isinstance(data, pa.Table) else pa.Table.from_batches([data]))
     if hasattr(data, "with_format") and hasattr(data, "features"):

@@ -17,7 +17,7 @@ from ..results import percent
 from ..results.estimation import Estimation
 from ..store import refuse_clashes
 from ..store.columns import unknown_column
-from ..vectors import given_pair
+from ..vectors import given_pair, several
 from .clusters import cluster_column
 from .estimate import estimate, with_history
 from .estimate_job import EstimateJob
@@ -192,12 +192,7 @@ def fit(options: FitOptions) -> Oodometer:
     """
     if options.out is not None:
         check_ending(options.out)
-        references = (
-            options.reference
-            if isinstance(options.reference, (list, tuple))
-            else [options.reference]
-        )
-        refuse_clashes({"out": options.out}, references)
+        refuse_clashes({"out": options.out}, several(options.reference))
     oodometer = Oodometer(**{name: getattr(options, name) for name in _USUAL})
     oodometer.fit(**{name: getattr(options, name) for name, _, _ in declared(RefitOptions)})
     if options.out is not None:

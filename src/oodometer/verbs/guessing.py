@@ -82,6 +82,14 @@ class Guess:
         score = self.renamings.get("score", "")
         return score.startswith("prob_") and "label" in self.renamings.values()
 
+    @property
+    def is_called_label(self) -> bool:
+        """Whether the column that is read as the label is called so, whatever the rows say of the model."""
+        return any(
+            ours == "label" and usual_field(column) == "label"
+            for column, ours in self.renamings.items()
+        )
+
     def refusal(self, file: str | None) -> MissingColumnsError:
         """The error for a doubt that leaves too little to go by, with the renamings that would settle it."""
         naming = f"name the columns: {as_options({**self.renamings})}"
@@ -585,6 +593,9 @@ class _Reader:
             for c in self.own
             if self.column[c].is_told_by_classes or self.usual[c]
         ]
+        # called by the classes alone, of which some may have no label
+        bare = [c for c in shares if self.usual[c] is None and c not in self.renamings]
+        class_lists = class_lists or [bare]
         numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
         class_lists += [
             ["false", "true"],
@@ -598,7 +609,7 @@ class _Reader:
                     head, middle, tail = parts
                     groups.setdefault((head, tail), {})[column] = middle
             for (head, tail), columns in groups.items():
-                wide = columns
+                wide = dict(zip(bare, bare, strict=True))
                 if head + tail:
                     around = re.compile(f"{re.escape(head)}(.+){re.escape(tail)}", re.DOTALL)
                     wide = {c: match[1] for c in shares if (match := around.fullmatch(c))}
@@ -784,7 +795,8 @@ class _Reader:
 @dataclass(frozen=True)
 class Guessing:
     """How sources of a verb are guessed: ``others`` hold no labels, which ``truth`` expects in the source itself;
-    ``shared``: the target is read as the reference is; ``time`` is asked for; ``decided``: by a threshold.
+    ``shared``: the target is read as the reference is; ``time`` is asked for; ``decided``: by a threshold;
+    ``optional``: the source may lack the truth, so that a doubt about it leaves the answers alone.
     """
 
     others: tuple[Any, ...] = ()
@@ -792,6 +804,7 @@ class Guessing:
     shared: bool = False
     time: bool = False
     decided: bool = False
+    optional: bool = False
     classes: Sequence[int | str] | None = None
 
     def of(
@@ -834,7 +847,11 @@ class Guessing:
         if answered and not (contested or wants_truth or decides_alone):
             return Guess({})
         opened = [] if is_target else [opened_raw(data) for data in self.others]
-        guessed = guess(source, [table for table in opened if table is not None], has_truth, asked)
+        tables = [table for table in opened if table is not None]
+        guessed = guess(source, tables, has_truth, asked)
+        if self.optional and guessed.doubt and not (guessed.contested or guessed.is_called_label):
+            without = guess(source, tables, False, asked)
+            guessed = replace(without, notes=(*without.notes, f"not read: {guessed.doubt}"))
         if guessed.doubt and answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
         if guessed.doubt:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..store.files import ENDINGS
+from ..vectors import are_records, several
 
 
 def named_models(models: Any) -> list[tuple[str, Any]]:
@@ -20,9 +21,10 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
         return [
             (str(n), model)
             for n, group in models.items()
-            for model in (group if isinstance(group, list) else [group])
+            for model in (several(group) if isinstance(group, list) else [group])
         ]
-    model_list = list(models) if isinstance(models, (list, tuple)) else [models]
+    is_list = isinstance(models, (list, tuple)) and not are_records(models)
+    model_list = list(models) if is_list else [models]
     out: list[tuple[str, Any]] = []
     plain: Counter[str] = Counter()
     for model in model_list:

@@ -26,7 +26,7 @@ from ..runs import places_of_run
 from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order, no_column
 from ..store.columns import class_names
-from ..vectors import given_target
+from ..vectors import given_target, several
 from .confidences import REPEATS, needs_reading, with_confidences
 from .fitted import FittedSource
 from .guessing import Guessing
@@ -157,8 +157,7 @@ def with_classes_of_all(
     try:
         return run(options.classes)
     except NewClassError:
-        first = files[0] if isinstance(files[0], (list, tuple)) else files[:1]
-        files = [*first, *files[1:]]
+        files = [*several(files[0]), *files[1:]]
         opened = any(is_fitted(data) or isinstance(data, Source) for data in files)
         if options.classes is not None or opened:
             raise
@@ -199,7 +198,7 @@ def _classes_of(files: Sequence[Any], options: Reading) -> Sequence[int | str] |
 def _file_of_data(data: Any, options: Reading) -> str:
     """Which of the files of a verb some data are."""
     target = getattr(options, "target", None)
-    if any(data is entry for entry in (target if isinstance(target, (list, tuple)) else [target])):
+    if any(data is entry for entry in several(target)):
         return "target"
     models = getattr(options, "models", None) or ()
     for position, model in enumerate(models):
@@ -289,7 +288,7 @@ class Opener:
         """One reference or a list, with classes, views and features by name, which what `target` opens follows.
         ``extra_columns`` are read, too, where all of them are there.
         """
-        inputs = list(reference) if isinstance(reference, (list, tuple)) else [reference]
+        inputs = several(reference)
         if not inputs:
             raise UsageError("give at least one reference")
         if any(map(is_fitted, inputs)):
@@ -552,9 +551,7 @@ def opener_for(options: Reading) -> Opener:
     """An opener with the renamings and the threshold that were asked for."""
     target, labels = (getattr(options, name, None) for name in ("target", "labels"))
     has_label_file = labels is not None and isinstance(options, Truth)
-    unlabelled = (
-        tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
-    )
+    unlabelled = () if target is None else tuple(several(target))
     every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
     guessing = Guessing(
         others=unlabelled,
@@ -599,7 +596,7 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
     except OodometerError:
         raise
     except Exception as error:
-        references = reference if isinstance(reference, (list, tuple)) else [reference]
+        references = several(reference)
         file = next(
             (
                 str(data)
