@@ -79,6 +79,8 @@ def test_files_with_columns_of_their_own_are_read_as_elsewhere(tmp_path: Path) -
     found = oodometer.rank(paths)
     assert (found.labelled, found.ranking[0].model) == (12, "good")
     assert any("read y as label" in line for line in found.warnings)
+    known = oodometer.rank(paths, reference=[table(p, TRUTH) for p in P.values()])
+    assert known.ranking[0].model == "good"
     alone = oodometer.evaluate(paths[0])
     assert (alone.rows, alone["accuracy"].value) == (
         12,

@@ -606,6 +606,7 @@ def _known_ground(references: Sequence[Any], opener: Opener, axes: Axes) -> tupl
     """The labelled rows of each reference, which need not be matched; `InputError` for one without any."""
     out = []
     for reference in references:
+        opener.open(reference)  # as a file that holds the truth, whatever its columns are called
         source = opener.open(reference, None, axes=axes)
         out.append(source.read(_fields(source)).known())
         if not len(out[-1]):
