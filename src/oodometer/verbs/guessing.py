@@ -238,6 +238,17 @@ class _Reader:
             self.choose("label", candidates)
         self.choose("prediction", answers)
 
+    def _contest_answer(self) -> None:
+        """Doubt a column that is called `prediction` where the scores decide another one that is called an answer."""
+        name = self.fed.get("prediction")
+        if name is None or name in self.asked.taken or self._is_answer(name):
+            return
+        called = [c for c in self.own if self.usual[c] == "prediction" and self.column[c].classes]
+        rivals = [c for c in called if self._shares_classes(c, name) and self._is_answer(c)]
+        if rivals:
+            self._release("prediction")
+            self.choose("prediction", [rivals[0], name])
+
     def _only_answer(self) -> None:
         """The answers in a file whose truth stands in another one: the only column beside the key, however called."""
         keys = looking_like_keys(self.source)
@@ -302,6 +313,7 @@ class _Reader:
             self.usual[self._release("prediction")] = "prediction"
         if self.asked.apart:
             self._only_answer()
+        self._contest_answer()
         if truth:
             self._contest()
             if (outcome := self._outcome()) is not None:
