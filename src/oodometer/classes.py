@@ -336,7 +336,9 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
 def _other_numbering(distinct: Sequence[Any], classes: ClassNames) -> Callable[[Any], bool]:
     """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
     numbered = all(isinstance(c, int) for c in classes)
-    counted = [_name_of(k, {*map(str, classes)}) for k in range(len(classes))] == [*map(str, classes)]
+    counted = [_name_of(k, {*map(str, classes)}) for k in range(len(classes))] == [
+        *map(str, classes)
+    ]
     numbers = [int(cell) for cell in distinct if str(cell).lstrip("-").isdigit()] if counted else []
     from_one = min(numbers, default=0) >= 1
 

@@ -441,7 +441,7 @@ def _values(cells: Any) -> list[Any]:
 
 
 def _seen(cells: Any, reads_json: bool = False) -> _Seen | None:
-    """The first rows of a column; ``reads_json``: the reader makes lists of a text of JSON by itself, as that of CSV."""
+    """The first rows of a column; ``reads_json``: the reader makes lists of JSON text by itself, as that of CSV."""
     cells = plain(cells, coded=False)
     values = [value for value in _values(cells) if value is not None and value != ""]
     if not values:

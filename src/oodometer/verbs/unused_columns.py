@@ -1,19 +1,21 @@
 """Unused columns: what is said of a user's columns that change no number, though they might be meant to: weights of
-rows, and names of whom several rows are of.
+rows, names of whom several rows are of, and of models whose answers stand in one file.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from ..arrays import Array
-from ..audits.joining import KEY
+from ..audits.joining import KEY, question_column
 from ..errors import InputError
 from ..store import Source
 from ..store.columns import bare_name
@@ -27,6 +29,9 @@ _WHO = re.compile(
     r"(_?(id|uuid|no|nr|number|key|code|name))?"
 )
 _FEWEST = 10  # values; fewer are categories
+MODEL = re.compile(r"model(_?name)?|system|generator")  # columns that tell models apart
+MOST_MODELS = 50
+_MOST_ROWS = 200_000  # that are looked at for models
 
 
 def said_of_unused(
@@ -63,6 +68,45 @@ def said_of_unused(
         f"{repeats[name]:,} values of {name} repeat: where rows of one {name} depend on each other"
     )
     return {**out, name: f"{text}, --cluster {shlex.quote(name)} widens the intervals"}
+
+
+def refuse_several_models(source: Source, named: Collection[str]) -> None:
+    """`InputError` for rows of several models, each of which answered the same ids: no number is of all of them.
+
+    ``source`` is without the rows that conditions leave out; columns that options have ``named`` tell no models apart.
+    """
+    key = KEY if source.holds(KEY) else question_column(source)
+    columns = [name for name in source.own_columns if MODEL.fullmatch(bare_name(name))]
+    if key is None or len(columns) != 1 or columns[0] in named:
+        return
+    names = _models_of_ids(source, columns[0], key)
+    if len(names) < 2:
+        return
+    remedy = f"--where {shlex.quote(f'{columns[0]} == {names[0]}')} leaves those of one"
+    if source.path is not None:
+        folder = f"{re.sub('[^A-Za-z0-9._-]+', '_', Path(source.path).stem)}-models/"
+        read = f"oodometer read {shlex.quote(source.path)} --out {folder}"
+        remedy = f"write a file for each: `{read}`; {remedy}"
+    raise InputError(
+        "answers of one model",
+        got=f"{len(names)} in column {columns[0]}: {', '.join(names[:3])}",
+        file=source.path,
+        remedy=remedy,
+    )
+
+
+def _models_of_ids(source: Source, column: str, key: str) -> list[str]:
+    """The values of a column where most ids have a row of several, each of them once; else none."""
+    with suppress(InputError):
+        cells = {name: source.keys(name) for name in (column, key)}
+        if len(cells[key]) > _MOST_ROWS:
+            return []
+        pairs = list(zip(*(cells[name].to_pylist() for name in (key, column)), strict=True))
+        names = list(dict.fromkeys(str(name) for _, name in pairs if name is not None))
+        several = sum(count > 1 for count in Counter(key for key, _ in pairs).values())
+        is_each_once = len({*pairs}) == len(pairs) and several > len(pairs) / len(names) / 2
+        return names if is_each_once and 1 < len(names) <= MOST_MODELS else []
+    return []
 
 
 def _is_weight(source: Source, name: str) -> bool:
