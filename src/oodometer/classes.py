@@ -168,19 +168,18 @@ def proved_classes(
     """The classes of columns without names, in their order, where decisions beside them prove exactly one order.
 
     probabilities : shape (sample, class).
-    decided : positions in ``names``, shape (sample,), -1 where there is none; ``names`` that are numbers count columns.
+    decided : positions in ``names``, words or numbers, shape (sample,), -1 where there is none.
 
     >>> p = np.tile([[0.9, 0.1], [0.2, 0.8]], (10, 1))
-    >>> proved_classes(p, np.tile([1, 0], 10), ("cat", "dog")), proved_classes(p, np.tile([1, 0], 10), (0, 1))
-    (('dog', 'cat'), None)
+    >>> proved_classes(p, np.tile([1, 0], 10), ("cat", "dog")), proved_classes(p, np.tile([1, 0], 10), (10, 20))
+    (('dog', 'cat'), (20, 10))
     """
-    known = decided >= 0
-    texts = [name for name in names if isinstance(name, str)]
-    if len(texts) < len(names) or known.sum() < PROVED_ROWS * probabilities.shape[1]:
+    known, by_text = decided >= 0, {str(name): name for name in names}
+    if known.sum() < PROVED_ROWS * probabilities.shape[1]:
         return None
-    words = np.array(texts, dtype=object)[decided[known]]
-    order = columns_by_decisions(probabilities[known], words, texts)
-    return None if order is None else tuple(order)
+    words = np.array([*by_text], dtype=object)[decided[known]]
+    order = columns_by_decisions(probabilities[known], words, [*by_text])
+    return None if order is None else tuple(by_text[name] for name in order)
 
 
 def are_decimals(texts: Collection[Any]) -> bool:

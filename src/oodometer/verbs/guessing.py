@@ -44,8 +44,8 @@ _ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if
 _ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
 _BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
 _WIDE = ("prob_", "logit_")  # before the name of a class
-_LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?")  # a lone one
-_LOGIT_OF = re.compile(r"(?i)(logits?|(?:output_)?margins?)[_ .](.+)")  # one of several, of a class
+_LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
+_LOGIT_OF = re.compile(r"(?i)(logits?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)")  # one of several, of a class
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ _WEIGHT = re.compile(r"((sample|sampling|case|row|survey|instance|observation|ex
 _SIZE = re.compile(r"height|bmi|age|length|width")  # beside which a weight is one in kilograms
 _WHO = re.compile(
     r"(customer|client|account|acct|user|member|patient|subject|person|participant|respondent|visitor|session|group|"
-    r"team|household|family|student|player|conversation|dialogue|thread|passage|document|doc|cluster)"
+    r"team|household|family|student|player|conversation|dialogue|thread|passage|document|doc|cluster|prompt|question|problem|"
+    r"query|instruction)"
     r"(_?(id|uuid|no|nr|number|key|code|name))?"
 )
 _FEWEST = 10  # values; fewer are categories
