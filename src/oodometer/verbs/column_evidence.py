@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.types as pt
 
 from ..arrays import Array
-from ..classes import columns_by_decisions, without_missing
+from ..classes import MOST_DECIMALS, are_decimals, columns_by_decisions, without_missing
 from ..errors import InputError
 from ..scores import stated_confidence
 from ..store.base import name_order
@@ -84,6 +84,12 @@ class ColumnEvidence:
     def is_share(self) -> bool:
         """Whether it may be a probability: different numbers between 0 and 1."""
         return self.is_unit and self.varies
+
+    @cached_property
+    def is_regression(self) -> bool:
+        """Whether its classes are decimals, more of them than grades have."""
+        texts = [name.replace(",", ".") for name in self.classes]
+        return len(texts) > MOST_DECIMALS and are_decimals(texts)
 
     @property
     def is_percent(self) -> bool:

@@ -34,7 +34,10 @@ _DECISION_OF: Strings = (
     *("{}_predicted", "{}_prediction", "{}_predictions"),
     *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS ($L-x, $C-x, $N-x), JMP
 )
-_SCORE = re.compile(r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p)(_.*)?")
+_SCORE = re.compile(
+    r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p|probabilite|wahrscheinlichkeit|probabilidade?|"
+    r"probabilita)(_.*)?"
+)
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
@@ -45,7 +48,9 @@ _ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
 _BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
 _WIDE = ("prob_", "logit_")  # before the name of a class
 _LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
-_LOGIT_OF = re.compile(r"(?i)(logits?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)")  # one of several, of a class
+_LOGIT_OF = re.compile(
+    r"(?i)(logits?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
+)  # one of several, of a class
 
 
 @dataclass(frozen=True)
@@ -175,8 +180,9 @@ class _Reader:
         return None if name is None else self.column[name]
 
     def choose(self, field: str, names: Iterable[str]) -> None:
-        """Read the one column as the field; two of them are a doubt."""
-        columns = [*names]
+        """Read the one column as the field, rather one of classes than one of decimals; two of them are a doubt."""
+        every = [*names]
+        columns = [c for c in every if not self.column[c].is_regression] or every
         self.renamings |= dict.fromkeys(columns[:1], field)
         if len(columns) > 1:
             hint = f" (the other one: --map {shlex.quote(f'{columns[1]}={field}')})"
@@ -463,7 +469,9 @@ class _Reader:
             return ()
         decision, label = self.of("prediction"), self.of("label")
         unnamed = self._shares(c for c in self.own if self.usual[c] is None)
-        kinds = self._kinds(self._lone_shares(unnamed, decision, label), decision, label)
+        shares = self._lone_shares(unnamed, decision, label)
+        decision = self.of("prediction")
+        kinds = self._kinds(shares, decision, label)
         if not kinds:
             return self._unread(self.scored, unnamed, decision)
         name, *more = kinds
@@ -512,6 +520,10 @@ class _Reader:
             self.doubt = (
                 f"{shares[0]}, which goes with the label as a probability does, but so may an input"
             )
+            decided = [c for c in self.own if self.column[shares[0]].decides(self.column[c])]
+            decided = [c for c in decided if c not in self.renamings and c not in shares]
+            if len(decided) == 1:  # a command that leaves it out would judge another rule
+                self.choose("prediction", decided)
         return shares
 
     def _kinds(
