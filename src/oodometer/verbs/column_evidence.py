@@ -259,7 +259,8 @@ def _classes_in(cells: Any, name: str, source: Any) -> tuple[Array, list[str], b
     """The texts of cells, the names of their classes, none where they hold counts or ids, and whether each differs."""
     coded = dictionary(plain(cells), name, source.raw_text)
     distinct = {str(value) for value in coded.values if value is not None}
-    names = sorted(without_missing(distinct, ()))
+    known = {*map(str, source.layout.wide_classes or ())}  # prob_None says that None is a class
+    names = sorted(without_missing(distinct, known))
     texts = np.array(
         [*(None if value is None else str(value) for value in coded.values), None], dtype=object
     )[coded.codes]

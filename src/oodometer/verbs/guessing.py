@@ -360,6 +360,12 @@ class _Reader:
         formed = [(bare.get(form.format(stem)), t) for stem, t in stems for form in _DECISION_OF]
         return [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
 
+    def _named_by_answers(self, free: Sequence[str]) -> list[str]:
+        """Truths whose name is a form of that of a column in whose cells the answers are nested, as `predicted_x`."""
+        parted = [c.partition(".") for c in (*self.given, *self.fed.values())]
+        answers = {bare_name(column) for column, dot, _ in parted if dot}
+        return [t for t in free if answers & {form.format(bare_name(t)) for form in _DECISION_OF}]
+
     def _answer_by_score(self, free: Sequence[str]) -> None:
         """The answer under a name that says nothing: what a threshold of a score decides in every row."""
         scores = [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
@@ -375,7 +381,8 @@ class _Reader:
 
     def _find_truth(self, free: Sequence[str], paired: Sequence[str]) -> None:
         """The truth: beside an answer of its name, by a usual name, by the scores of all classes, else by values."""
-        self.choose("label", paired or [c for c in free if self.usual[c] == "label"])
+        named = paired or [c for c in free if self.usual[c] == "label"]
+        self.choose("label", named or self._named_by_answers(free))
         if self.of("label") is None:
             right = [
                 c

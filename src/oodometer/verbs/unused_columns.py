@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import KEY, question_column
-from ..errors import InputError
+from ..errors import InputError, OodometerError
 from ..store import Source
 from ..store.columns import bare_name
 from ..store.encoding import raw_numbers
@@ -32,6 +32,7 @@ _WHO = re.compile(
 _FEWEST = 10  # values; fewer are categories
 MODEL = re.compile(r"model(_?name)?|system|generator")  # columns that tell models apart
 MOST_MODELS = 50
+_FEWEST_LISTS = 20  # rows that show an order
 _MOST_ROWS = 200_000  # that are looked at for models
 
 
@@ -69,6 +70,34 @@ def said_of_unused(
         f"{repeats[name]:,} values of {name} repeat: where rows of one {name} depend on each other"
     )
     return {**out, name: f"{text}, --cluster {shlex.quote(name)} widens the intervals"}
+
+
+def said_of_sorted_lists(source: Source) -> list[str]:
+    """A warning where lists of probabilities that name no classes fall from the first entry to the last in every row,
+    as the likeliest answers of a model do: then the first entry is not the first class.
+    """
+    feed = source.layout.feeds.get("probabilities") if hasattr(source, "layout") else None
+    if feed is None or feed.wide:
+        return []
+    p = _first_probabilities(source)
+    are_many = len(p) >= _FEWEST_LISTS and p.shape[1] > 2 and len(np.unique(p[:, 0])) > 2
+    if not are_many or (np.diff(p, axis=1) > 0).any():
+        return []
+    what = f"{feed.columns[0]} falls from the first entry to the last in every row"
+    why = "if that is the order of rank and not of the classes, the accuracy is wrong"
+    return [f"{what}: {why}; name the class of each entry"]
+
+
+def _first_probabilities(source: Source) -> Array:
+    """Probabilities of the first rows, (sample, class), where their classes only count entries; else none."""
+    with (
+        suppress(OodometerError),
+        closing(cast(Any, source.batches(("probabilities",)))) as batches,
+    ):
+        first = next(batches, None)
+        if first is not None and first.classes == tuple(range(first.probabilities.shape[1])):
+            return np.asarray(first.probabilities)
+    return np.zeros((0, 1))
 
 
 def refuse_several_models(source: Source, named: Collection[str]) -> None:
