@@ -49,6 +49,7 @@ _NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no labe
 _WHOLE = re.compile(r"-?\d+\.0+")  # a whole number with decimals
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
+_TRUTHS = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"))
 NEARLY_ALL = 0.98  # of the rows: rounded probabilities tie in a few
 PROVED_ROWS = 10  # for each class, that prove an order of columns
 
@@ -167,19 +168,18 @@ def proved_classes(
     """The classes of columns without names, in their order, where decisions beside them prove exactly one order.
 
     probabilities : shape (sample, class).
-    decided : positions in ``names``, shape (sample,), -1 where there is none; ``names`` that are numbers count columns.
+    decided : positions in ``names``, words or numbers, shape (sample,), -1 where there is none.
 
     >>> p = np.tile([[0.9, 0.1], [0.2, 0.8]], (10, 1))
-    >>> proved_classes(p, np.tile([1, 0], 10), ("cat", "dog")), proved_classes(p, np.tile([1, 0], 10), (0, 1))
-    (('dog', 'cat'), None)
+    >>> proved_classes(p, np.tile([1, 0], 10), ("cat", "dog")), proved_classes(p, np.tile([1, 0], 10), (10, 20))
+    (('dog', 'cat'), (20, 10))
     """
-    known = decided >= 0
-    texts = [name for name in names if isinstance(name, str)]
-    if len(texts) < len(names) or known.sum() < PROVED_ROWS * probabilities.shape[1]:
+    known, by_text = decided >= 0, {str(name): name for name in names}
+    if known.sum() < PROVED_ROWS * probabilities.shape[1]:
         return None
-    words = np.array(texts, dtype=object)[decided[known]]
-    order = columns_by_decisions(probabilities[known], words, texts)
-    return None if order is None else tuple(order)
+    words = np.array([*by_text], dtype=object)[decided[known]]
+    order = columns_by_decisions(probabilities[known], words, [*by_text])
+    return None if order is None else tuple(by_text[name] for name in order)
 
 
 # Of two words for classes, the one that a probability without a name is of, and the other one.
@@ -290,7 +290,16 @@ def label_codes(
 
 
 def _name_of(value: Any, names: Collection[str]) -> str:
-    return class_of_truth(value, names) if isinstance(value, bool) else str(value)
+    """What the class of a cell is called among ``names``, which may write the number that it is in another way."""
+    if isinstance(value, bool):
+        return class_of_truth(value, names)
+    text = str(value)
+    if text in names or not text.isdecimal():
+        return text
+    forms = [f"{text}.0", f"LABEL_{text}"]  # of floats, and of a Hugging Face model without names
+    if text in ("0", "1"):
+        forms += [pair[int(text)] for pair in _TRUTHS if {*pair} == {*names}]
+    return next((form for form in forms if form in names), text)
 
 
 MOST_CLASSES = (
@@ -368,7 +377,9 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
 def _other_numbering(distinct: Sequence[Any], classes: ClassNames) -> Callable[[Any], bool]:
     """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
     numbered = all(isinstance(c, int) for c in classes)
-    counted = classes == tuple(range(len(classes)))
+    counted = [_name_of(k, {*map(str, classes)}) for k in range(len(classes))] == [
+        *map(str, classes)
+    ]
     numbers = [int(cell) for cell in distinct if str(cell).lstrip("-").isdigit()] if counted else []
     from_one = min(numbers, default=0) >= 1
 
@@ -501,9 +512,18 @@ def is_null(cell: Any) -> bool:
 
 def class_of_truth(value: bool, names: Collection[str]) -> str:
     """The name of the class that true or false stands for: of False and True (however written), or 0 and 1."""
-    pairs = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("0", "1"))
+    pairs = (*_TRUTHS, ("0", "1"))
     names_ = next((pair for pair in pairs if names and set(pair).issuperset(names)), pairs[0])
     return names_[value]
+
+
+def truth_pair(name: Any) -> tuple[str, str] | None:
+    """The names of false and true, written as ``name`` is, which is one of them; None where it is neither.
+
+    >>> truth_pair("TRUE"), truth_pair("yes")
+    (('FALSE', 'TRUE'), None)
+    """
+    return next((pair for pair in _TRUTHS if name in pair), None)
 
 
 _NO_CLASS = (

@@ -616,13 +616,15 @@ FIELDS: dict[str, Field] = {
         elsewhere="y|y_?true|y_?test|true|truth|ground_?truth|gt|gold|targets?|actuals?|labels?|obs|observed|outcome|"
         "class|label_ids?|correct_(answer|label|class|option)|expected(_(answer|label|class))?|"
         "(true|gold|actual|target|y|observed|ground_?truth)_?(labels?|class|value|outcome)|"
-        "(label|class|target)_?(true|actual|gold)",
+        "(label|class|target)_?(true|actual|gold)|"
+        "vrai|verite|wahrheit|verdad|verdadero|vero|verdade|verdadeiro|etiquett?[ea]|etichetta",
     ),
     "prediction": Field(
         "class",
         elsewhere="y_?pred(icted)?|y_?hat|preds?|outputs|predict|predicted|predictions?|decision|"
         "(pred|predicted|prediction|model|scored)_?(labels?|class|value|prediction|outcome|answer)|pgr_\\d+|"
-        "(label|class|y|target)_?(pred|predicted|prediction|hat)",
+        "(label|class|y|target)_?(pred|predicted|prediction|hat)|"
+        "predite?|vorhersage|predicho|prediccion|predizione|predetto|predicao|previsto|previsao",
     ),
     "probabilities": Field(
         "number",
@@ -631,6 +633,7 @@ FIELDS: dict[str, Field] = {
         _probabilities,
         tells=("prediction",),
         elsewhere="(.*_)?(prob|proba|probs|probability|probabilities)(_.*)?|p_?(pos|positive|yes|true)|"
+        "(.*_)?(probabilite|wahrscheinlichkeit|probabilidade?|probabilita)(_.*)?|"
         "(y_?|model_?|pred(iction)?_?|predicted_?)?(scores?|p)(_?1)?|(.*_)?(risk|propensity|likelihood)(_score)?|p_?hat",
     ),
     "logits": Field(

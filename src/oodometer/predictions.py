@@ -738,8 +738,11 @@ def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -
         decided = np.array([str(name) for name in names], dtype=object)[prediction]
         order = columns_by_decisions(probabilities, decided, [str(name) for name in names])
         if order is not None and len(prediction) >= PROVED_ROWS * len(order):
-            remedy = f"by the predictions the columns are those of {', '.join(order)}: give the classes in this order "
-            remedy += f"where they are named (--classes {shlex.quote(','.join(order))}, `classes` in the file, or the "
-            remedy += "names of the columns)"
+            pairs = [
+                (f"prob_{was}", f"prob_{name}") for was, name in zip(names, order, strict=True)
+            ]
+            maps = [f"--map {shlex.quote(f'{was}={name}')}" for was, name in pairs if was != name]
+            remedy = f"by the predictions the columns are those of {', '.join(order)}: name columns prob_<class> so "
+            remedy += f"({' '.join(maps)}), or lists by --classes {shlex.quote(','.join(order))}"
         refuse(off, "prediction", "predictions that go with the probabilities", got, remedy)
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -28,7 +29,10 @@ _USUAL = {
 
 
 def bare_name(column: str) -> str:
-    """A name as words of small letters: `yTrue`, `y-true` and `Y true` are y_true."""
+    """A name as words of small letters without accents: `yTrue`, `y-true` and `Y true` are y_true."""
+    if not column.isascii():
+        apart = unicodedata.normalize("NFKD", column)
+        column = "".join(sign for sign in apart if not unicodedata.combining(sign))
     return re.sub(
         r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip()).lower()
     ).strip("_")

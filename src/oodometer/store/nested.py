@@ -26,6 +26,9 @@ from .columns import WIDE, usual_field
 HEAD_ROWS = 1024  # rows that say what a column holds
 _LABEL = re.compile(r"label|class|(class|display)_?name|category|name|value")
 _LABELS = re.compile(r"labels|classes|(class|display)_?names")
+_RANKED = re.compile(
+    r"(top_?\d*_?|pred(icted|iction)?_?)(labels|classes)|pred(iction)?s|predicted|top_?\d+"
+)
 _SCORE = re.compile(r"scores?|p|probs?|probabilit(y|ies)|confidences?")
 _ANSWERS = {
     name
@@ -39,6 +42,12 @@ _VECTORS = {
 _OFF = 0.02  # by which probabilities of a tool may miss 1
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 _NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")  # as numpy prints an array
+_WORDS = re.compile(r"\[\s*'[^',]*'(\s+'[^',]*')+\s*\]")  # and one of strings
+_SCALAR = re.compile(r"\b(?:np|numpy)\.\w+\(([^()]*)\)")  # as numpy 2 prints an entry of a list
+_ARRAY = re.compile(
+    r"(?:np\.|numpy\.)?(?:array|tensor)\(([^()]*?)(?:,\s*(?:dtype|device|grad_fn)=.*)?\)", re.DOTALL
+)
+_OPENING = ("[", "{", "(", "array(", "tensor(", "np.array(", "numpy.array(")
 PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
 _SHOWN = 60
 _EXPECTED = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
@@ -210,20 +219,33 @@ def _parsed(cells: Any, column: str) -> Any:
 
 
 def value_of(text: str) -> Any:
-    """What a text of JSON, of Python or of numpy holds; None where it is neither.
+    """What a text of JSON, of Python, numpy or torch holds; None where it is neither.
 
     >>> value_of("[{'label': 'cat', 'score': 0.9}]"), value_of("[0.1 0.9]"), value_of("cat")
     ([{'label': 'cat', 'score': 0.9}], [0.1, 0.9], None)
+    >>> value_of("[np.float64(0.1), np.float64(0.9)]"), value_of("tensor([0.1, 0.9])")
+    ([0.1, 0.9], [0.1, 0.9])
     """
     bare = text.strip()
-    if not bare.startswith(("[", "{", "(")):
+    if not bare.startswith(_OPENING):
         return None
+    bare = _unwrapped(bare)
     for read in (json.loads, ast.literal_eval):
         try:
             return _dense(read(bare))
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
     return [float(part) for part in bare[1:-1].split()] if _NUMBERS.fullmatch(bare) else None
+
+
+def _unwrapped(text: str) -> str:
+    """A text without the names of types that numpy and torch print around numbers, strings and lists."""
+    if "(" in text:
+        text = _SCALAR.sub(r"\1", text)
+        array = _ARRAY.fullmatch(text)
+        text = text if array is None else array[1].strip()
+    # Python would join strings that no comma parts
+    return re.sub(r"'\s+'", "', '", text) if _WORDS.fullmatch(text) else text
 
 
 def _dense(value: Any) -> Any:
@@ -365,7 +387,7 @@ def odd_cell(value: Any, name: str) -> bool:
     """Whether a cell may hold an answer that is nested, the classes of one, or a percent, as text or as it is."""
     if isinstance(value, str):
         bare = value.strip()
-        return bare.startswith(("[", "{", "(")) or (
+        return bare.startswith(_OPENING) or (
             bare.endswith("%") and PERCENT.fullmatch(bare) is not None
         )
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
@@ -398,8 +420,8 @@ def _may_answer(name: str) -> bool:
 
 
 class _Seen(NamedTuple):
-    """What the first rows of a column hold: Python's values, whether they were written as text (``json``) or as
-    Arrow's maps.
+    """What the first rows of a column hold: Python's values, whether they were written as text (``json``: as lists that
+    the reader makes of it) or as Arrow's maps.
     """
 
     values: list[Any]
@@ -418,7 +440,8 @@ def _values(cells: Any) -> list[Any]:
         return []
 
 
-def _seen(cells: Any) -> _Seen | None:
+def _seen(cells: Any, reads_json: bool = False) -> _Seen | None:
+    """The first rows of a column; ``reads_json``: the reader makes lists of JSON text by itself, as that of CSV."""
     cells = plain(cells, coded=False)
     values = [value for value in _values(cells) if value is not None and value != ""]
     if not values:
@@ -428,7 +451,8 @@ def _seen(cells: Any) -> _Seen | None:
             return _Seen(values, text=True)
         read = [value_of(value) for value in values]
         parsed = [value for value in read if value is not None]
-        return None if read[0] is None else _Seen(parsed, text=True, json=_is_json(values[0]))
+        is_json = reads_json and _is_json(values[0])
+        return None if read[0] is None else _Seen(parsed, text=True, json=is_json)
     if pt.is_map(cells.type):
         return _Seen([dict(value) for value in values], maps=True)
     return _Seen(values)
@@ -601,7 +625,7 @@ def _each_alone(
     candidates: list[Unfolded] = []
     head = _head(reader, names)
     for name, cells in head.items():
-        seen = _seen(cells)
+        seen = _seen(cells, reads_json=reader.text)
         unfolded = None if seen is None else _form_of(name, seen, mapping.get(name))
         candidates += [] if unfolded is None else [unfolded]
     other_fields = [
@@ -628,25 +652,34 @@ def _named_beside(
     reader: Any, columns: Sequence[str], mapping: Mapping[str, str]
 ) -> Unfolded | None:
     """Lists of probabilities beside lists of their classes, as SageMaker writes them; None without both."""
-    names = [c for c in columns if c in reader.odd and c not in mapping and _are_classes(c)]
-    if len(names) != 1:
-        return None
     called = {c: mapping.get(c, c if c in FIELDS else usual_field(c)) for c in columns}
     scores = [c for c, ours in called.items() if ours == "probabilities"]
-    lists = [_lists(cells) for cells in _head(reader, (*names, *scores)).values()]
-    if len(lists) != 2 or [*map(len, lists[0])] != [*map(len, lists[1])]:
+    may_name = [c for c in columns if c in reader.odd and c not in mapping and _are_classes(c)]
+    if len(scores) != 1 or not may_name:
         return None
-    both = [{"labels": name, "scores": score} for name, score in zip(*lists, strict=True)]
-    unfolded = _form_of(scores[0], _Seen(both), "probabilities") if both else None
-    return (
-        replace(unfolded, named_by=names[0])
-        if unfolded is not None and unfolded.form == "every class"
-        else None
+    head = {name: _lists(cells) for name, cells in _head(reader, (*may_name, *scores)).items()}
+    numbers = head.get(scores[0], [])
+    names = [name for name in may_name if numbers and _name_each(head.get(name, []), numbers)]
+    if len(names) != 1:
+        return None
+    both = [
+        {"labels": name, "scores": score}
+        for name, score in zip(head[names[0]], numbers, strict=True)
+    ]
+    unfolded = _form_of(scores[0], _Seen(both), "probabilities")
+    return None if unfolded is None else replace(unfolded, named_by=names[0])
+
+
+def _name_each(lists: Sequence[list[Any]], numbers: Sequence[list[Any]]) -> bool:
+    """Whether every row has as many classes, each of them once, as numbers."""
+    return [*map(len, lists)] == [*map(len, numbers)] and all(
+        len({*map(str, row)}) == len(row) for row in lists
     )
 
 
 def _are_classes(column: str) -> bool:
-    return _LABELS.fullmatch(column.lower()) is not None
+    """Whether a column of lists may name the class of each probability beside it."""
+    return any(form.fullmatch(column.lower()) for form in (_LABELS, _RANKED))
 
 
 def _lists(cells: Any) -> list[Any]:

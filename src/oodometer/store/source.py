@@ -25,6 +25,7 @@ from ..classes import (
     refuse_other_spelling,
     regression,
     spelt_otherwise,
+    truth_pair,
     without_missing,
 )
 from ..errors import InputError, OodometerError, UsageError
@@ -492,6 +493,8 @@ class ReaderSource(Source):
     def _two_classes(self, lone: int | str) -> ClassNames:
         """The class that the one column of a binary model is about, and the other one: 0 and 1, or what is seen."""
         seen = (0, 1) if lone in (0, 1) else self._seen_classes() or ()
+        if (pair := truth_pair(lone)) is not None and {*map(str, seen)} <= {"0", "1"}:
+            return pair  # columns of true and false are seen as 1 and 0
         classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
         if len(classes) != 2:
             raise InputError(

@@ -13,7 +13,14 @@ import numpy as np
 import pyarrow.types as pt
 
 from ..arrays import Array
-from ..classes import YES_AND_NO, class_by_share, columns_by_decisions, without_missing
+from ..classes import (
+    MOST_DECIMALS,
+    YES_AND_NO,
+    are_decimals,
+    class_by_share,
+    columns_by_decisions,
+    without_missing,
+)
 from ..errors import InputError
 from ..scores import stated_confidence
 from ..store.base import name_order
@@ -84,6 +91,12 @@ class ColumnEvidence:
     def is_share(self) -> bool:
         """Whether it may be a probability: different numbers between 0 and 1."""
         return self.is_unit and self.varies
+
+    @cached_property
+    def is_regression(self) -> bool:
+        """Whether its classes are decimals, more of them than grades have."""
+        texts = [name.replace(",", ".") for name in self.classes]
+        return len(texts) > MOST_DECIMALS and are_decimals(texts)
 
     @property
     def is_percent(self) -> bool:
@@ -194,7 +207,8 @@ def _classes_in(cells: Any, name: str, source: Any) -> tuple[Array, list[str], b
     """The texts of cells, the names of their classes, none where they hold counts or ids, and whether each differs."""
     coded = dictionary(plain(cells), name, source.raw_text)
     distinct = {str(value) for value in coded.values if value is not None}
-    names = sorted(without_missing(distinct, ()))
+    known = {*map(str, source.layout.wide_classes or ())}  # prob_None says that None is a class
+    names = sorted(without_missing(distinct, known))
     texts = np.array(
         [*(None if value is None else str(value) for value in coded.values), None], dtype=object
     )[coded.codes]

@@ -43,6 +43,7 @@ from ..store.cells import arrow_of
 from .compare_beside import Beside, Questions, costs_beside, curves_beside
 from .compare_job import CompareJob
 from .costs import amounts, cost_columns
+from .shared_rows import telling_column
 
 _MOST_TASKS = 200  # with a row of their own
 _MOST_REPEATS = 64  # times that an answer is counted so that all questions weigh alike
@@ -179,6 +180,10 @@ def read_domain(
     what is to be said of rows that were left out, since one of the files lacks them.
     """
     key, read, notes = row_key(options.key, sources), [], list[str]()
+    if key is None and (key := telling_column(sources)) is not None:
+        notes.append(
+            f"rows are matched by {key}, of which every file has the same; --key names another column"
+        )
     for source in sources:
         read.append(_read_rows(source, options, execution))
         tick()

@@ -34,7 +34,10 @@ _DECISION_OF: Strings = (
     *("{}_predicted", "{}_prediction", "{}_predictions"),
     *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS ($L-x, $C-x, $N-x), JMP
 )
-_SCORE = re.compile(r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p)(_.*)?")
+_SCORE = re.compile(
+    r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p|probabilite|wahrscheinlichkeit|probabilidade?|"
+    r"probabilita)(_.*)?"
+)
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
@@ -44,8 +47,10 @@ _ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if
 _ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
 _BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
 _WIDE = ("prob_", "logit_")  # before the name of a class
-_LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?")  # a lone one
-_LOGIT_OF = re.compile(r"(?i)(logits?|(?:output_)?margins?)[_ .](.+)")  # one of several, of a class
+_LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
+_LOGIT_OF = re.compile(
+    r"(?i)(logits?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
+)  # one of several, of a class
 
 
 @dataclass(frozen=True)
@@ -183,8 +188,9 @@ class _Reader:
         return None if name is None else self.column[name]
 
     def choose(self, field: str, names: Iterable[str]) -> None:
-        """Read the one column as the field; two of them are a doubt."""
-        columns = [*names]
+        """Read the one column as the field, rather one of classes than one of decimals; two of them are a doubt."""
+        every = [*names]
+        columns = [c for c in every if not self.column[c].is_regression] or every
         self.renamings |= dict.fromkeys(columns[:1], field)
         if len(columns) > 1:
             hint = f" (the other one: --map {shlex.quote(f'{columns[1]}={field}')})"
@@ -245,6 +251,17 @@ class _Reader:
         if self.fed.get("label") not in candidates:
             self.choose("label", candidates)
         self.choose("prediction", answers)
+
+    def _contest_answer(self) -> None:
+        """Doubt a column that is called `prediction` where the scores decide another one that is called an answer."""
+        name = self.fed.get("prediction")
+        if name is None or name in self.asked.taken or self._is_answer(name):
+            return
+        called = [c for c in self.own if self.usual[c] == "prediction" and self.column[c].classes]
+        rivals = [c for c in called if self._shares_classes(c, name) and self._is_answer(c)]
+        if rivals:
+            self._release("prediction")
+            self.choose("prediction", [rivals[0], name])
 
     def _only_answer(self) -> None:
         """The answers in a file whose truth stands in another one: the only column beside the key, however called."""
@@ -310,6 +327,7 @@ class _Reader:
             self.usual[self._release("prediction")] = "prediction"
         if self.asked.apart:
             self._only_answer()
+        self._contest_answer()
         if truth:
             self._contest()
             if (outcome := self._outcome()) is not None:
@@ -350,6 +368,12 @@ class _Reader:
         formed = [(bare.get(form.format(stem)), t) for stem, t in stems for form in _DECISION_OF]
         return [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
 
+    def _named_by_answers(self, free: Sequence[str]) -> list[str]:
+        """Truths whose name is a form of that of a column in whose cells the answers are nested, as `predicted_x`."""
+        parted = [c.partition(".") for c in (*self.given, *self.fed.values())]
+        answers = {bare_name(column) for column, dot, _ in parted if dot}
+        return [t for t in free if answers & {form.format(bare_name(t)) for form in _DECISION_OF}]
+
     def _answer_by_score(self, free: Sequence[str]) -> None:
         """The answer under a name that says nothing: what a threshold of a score decides in every row."""
         scores = [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
@@ -365,7 +389,8 @@ class _Reader:
 
     def _find_truth(self, free: Sequence[str], paired: Sequence[str]) -> None:
         """The truth: beside an answer of its name, by a usual name, by the scores of all classes, else by values."""
-        self.choose("label", paired or [c for c in free if self.usual[c] == "label"])
+        named = paired or [c for c in free if self.usual[c] == "label"]
+        self.choose("label", named or self._named_by_answers(free))
         if self.of("label") is None:
             right = [
                 c
@@ -459,7 +484,9 @@ class _Reader:
             return ()
         decision, label = self.of("prediction"), self.of("label")
         unnamed = self._shares(c for c in self.own if self.usual[c] is None)
-        kinds = self._kinds(self._lone_shares(unnamed, decision, label), decision, label)
+        shares = self._lone_shares(unnamed, decision, label)
+        decision = self.of("prediction")
+        kinds = self._kinds(shares, decision, label)
         if not kinds:
             return self._unread(self.scored, unnamed, decision)
         name, *more = kinds
@@ -508,6 +535,10 @@ class _Reader:
             self.doubt = (
                 f"{shares[0]}, which goes with the label as a probability does, but so may an input"
             )
+            decided = [c for c in self.own if self.column[shares[0]].decides(self.column[c])]
+            decided = [c for c in decided if c not in self.renamings and c not in shares]
+            if len(decided) == 1:  # a command that leaves it out would judge another rule
+                self.choose("prediction", decided)
         return shares
 
     def _kinds(

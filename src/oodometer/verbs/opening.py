@@ -31,7 +31,7 @@ from .confidences import REPEATS, needs_reading, with_confidences
 from .fitted import FittedSource
 from .guessing import Guessing
 from .options import Reading, Running, Truth
-from .unused_columns import said_of_unused
+from .unused_columns import refuse_several_models, said_of_sorted_lists, said_of_unused
 
 Result = TypeVar("Result")
 _TRUTH = ("label", "correct")
@@ -491,7 +491,12 @@ class Opener:
         self.notes += [line for line in lines if line not in self.notes]
 
     def _say_unused(self, source: Source) -> None:
-        """Note columns that no number rests on, though they might be meant to; of reference and target once."""
+        """Note columns that no number rests on, though they might be meant to; of reference and target once.
+
+        Raises `InputError` for rows of several models.
+        """
+        refuse_several_models(source, self._named)
+        self._note(notes_on(source.name, said_of_sorted_lists(source)))
         lines = said_of_unused(
             source,
             self._named,

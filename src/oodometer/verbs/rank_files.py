@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +11,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ..arrays import Array, as_cells
-from ..audits.joining import looking_like_keys
+from ..audits.joining import looking_like_keys, question_column
 from ..classes import matched
-from ..errors import InputError, UsageError
+from ..errors import InputError, Remedy, UsageError
 from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
 from ..passes.reference import agreement_by_chance
 from ..predictions import Predictions
@@ -253,11 +254,18 @@ def _check_columns(source: Source, file: str, key: str | None, cluster: str | No
     if key is not None and not source.holds(key):
         expected = f"a column {key} that names the rows"
         why = "those of several files are matched by it, never by position where one has it"
-        remedy = f"name it with --id, or with --map theirs={key} where other files call it {key}; "
+        other = question_column(source)
+        option = "--id" if other is None else f"--id {shlex.quote(other)}"
+        remedy = (
+            f"name it with {option}, or with --map theirs={key} where other files call it {key}; "
+        )
         raise InputError(
             f"{expected}: {why}",
             got=columns,
-            remedy=f"{remedy}`oodometer predict` keeps it",
+            remedy=Remedy(
+                f"{remedy}`oodometer predict` keeps it",
+                *([] if other is None else ["--id", other]),
+            ),
             file=file,
         )
     if not {*_ANSWERS, "correct"} & set(source.fields):

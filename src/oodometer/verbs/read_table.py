@@ -37,6 +37,7 @@ from .metric_names import MetricNames, metric_names, refuse_metrics, where_optio
 from .read_battles import BattleRows, Battles, battle_rows, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
+from .unused_columns import MODEL, MOST_MODELS
 
 # Names of columns, as words of small letters.
 _HUMAN = re.compile(
@@ -46,7 +47,6 @@ _JUDGE = re.compile(
     r"(.*_)?(judges?|judged|judgement|grader?|grades?|verdicts?|autorater|ratings?|preferences?|preferred|pass(ed)?|win|"
     r"winner|outcome|correct|right|status|rewards?|success|solved|resolved|(llm|gpt|claude|gemini)\w*)(_.*)?"
 )
-_MODEL = re.compile(r"model(_?name)?|system|generator")
 _ELSEWHERE = {
     "response": "output",
     "prompt": "input",
@@ -61,7 +61,6 @@ _METRIC = re.compile(
 _ANSWERS = ("answer", "gold", "target", "correct_answer", "answer_key", "gt")
 _RESPONSES = ("response", "model_answer", "choice", "chosen", "pred", "output")
 _LETTER = re.compile(r"[A-Za-z]")
-_MOST_MODELS = 50
 _PROMPT = re.compile(r"(question|prompt|instruction|task|item)(_?(id|uid|hash|text))?")
 _TRUTH = {"label", "correct", "score"}
 
@@ -481,8 +480,8 @@ def _models_by_columns(table: _Table, key: str, verdicts: _Verdicts) -> _Models:
 def _models_by_rows(table: _Table, record: Predictions, taken: Mapping[str, str]) -> _Models:
     """Models whose rows a column tells apart."""
     for name, cells in table.columns.items():
-        several = name not in taken and 1 < cells.distinct <= _MOST_MODELS
-        if several and _MODEL.fullmatch(bare_name(name)):
+        several = name not in taken and 1 < cells.distinct <= MOST_MODELS
+        if several and MODEL.fullmatch(bare_name(name)):
             return _Models(split_record(record, record.columns[name]), {name: "model"})
     return _Models({}, {})
 

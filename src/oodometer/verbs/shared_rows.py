@@ -1,4 +1,6 @@
-"""Shared rows: target rows that stand in the reference, too, told by their ids or by all that both files hold."""
+"""Shared rows: target rows that stand in the reference, too, told by their ids or by all that both files hold; and the
+column by which files of the same rows tell them apart.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,8 @@ _QUICK = 3  # columns that say whether the others need to be looked at
 _FEWEST, _SHARE = 5, 0.01  # target rows that are worth a word
 _BY_CHANCE = 10  # so many times as many as rows that stand in the target twice
 _NUMBERED = re.compile(r"(\D*)(\d{1,15})")
+_MOST_KEPT = 200_000  # rows whose cells are held against those of other files
+_DECIMAL = re.compile(r"-?\d*[.,]\d+(e-?\d+)?")
 _UNLIKE = ("label", "correct", "gold", KEY, "row", INDEX)  # what need not be alike in a row of both
 
 
@@ -166,3 +170,37 @@ def _entries(cells: Any) -> list[Any]:
         flat.take(column_of(np.arange(index, len(flat), width), "number", "place"))
         for index in range(width)
     ]
+
+
+def telling_column(sources: Sequence[Source]) -> str | None:
+    """The column of texts or whole numbers whose cells are the same in all files, each once in each; None without one.
+
+    Numbers that count rows say where a row stands and not which one it is. Two columns that put the rows into
+    different orders tell nothing.
+    """
+    shared = [c for c in sources[0].own_columns if all(source.holds(c) for source in sources)]
+    orders: dict[str, Array] = {}
+    for name in shared[:_COLUMNS]:
+        cells = [_cells_of_rows(source, name) for source in sources]
+        if [] in cells or _count_rows(cells[0]) or any(set(cells[0]) != {*more} for more in cells):
+            continue
+        place = {text: row for row, text in enumerate(cells[0])}
+        orders[name] = np.array([[place[text] for text in column] for column in cells])
+    first = next(iter(orders), None)
+    return first if all(np.array_equal(o, orders[str(first)]) for o in orders.values()) else None
+
+
+def _cells_of_rows(source: Source, name: str) -> list[str]:
+    """The cells of a column as texts where every row has one of its own; none of decimals, lists and too many rows."""
+    import pyarrow as pa
+
+    head = _head(source, [name])[0]
+    is_other = pa.types.is_nested(head.type) or pa.types.is_floating(head.type)
+    if is_other or head.null_count or len(head.unique()) < len(head):
+        return []
+    try:
+        texts = [str(text) for text in source.keys(name).to_pylist()]
+    except InputError:
+        return []
+    is_told = len(texts) <= _MOST_KEPT and len({*texts}) == len(texts)
+    return texts if is_told and not all(map(_DECIMAL.fullmatch, texts)) else []

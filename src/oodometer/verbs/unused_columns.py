@@ -1,20 +1,22 @@
 """Unused columns: what is said of a user's columns that change no number, though they might be meant to: weights of
-rows, and names of whom several rows are of.
+rows, names of whom several rows are of, and of models whose answers stand in one file.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from ..arrays import Array
-from ..audits.joining import KEY
-from ..errors import InputError
+from ..audits.joining import KEY, question_column
+from ..errors import InputError, OodometerError
 from ..store import Source
 from ..store.columns import bare_name
 from ..store.encoding import raw_numbers
@@ -23,10 +25,15 @@ _WEIGHT = re.compile(r"((sample|sampling|case|row|survey|instance|observation|ex
 _SIZE = re.compile(r"height|bmi|age|length|width")  # beside which a weight is one in kilograms
 _WHO = re.compile(
     r"(customer|client|account|acct|user|member|patient|subject|person|participant|respondent|visitor|session|group|"
-    r"team|household|family|student|player|conversation|dialogue|thread|passage|document|doc|cluster)"
+    r"team|household|family|student|player|conversation|dialogue|thread|passage|document|doc|cluster|prompt|question|problem|"
+    r"query|instruction)"
     r"(_?(id|uuid|no|nr|number|key|code|name))?"
 )
 _FEWEST = 10  # values; fewer are categories
+MODEL = re.compile(r"model(_?name)?|system|generator")  # columns that tell models apart
+MOST_MODELS = 50
+_FEWEST_LISTS = 20  # rows that show an order
+_MOST_ROWS = 200_000  # that are looked at for models
 
 
 def said_of_unused(
@@ -63,6 +70,73 @@ def said_of_unused(
         f"{repeats[name]:,} values of {name} repeat: where rows of one {name} depend on each other"
     )
     return {**out, name: f"{text}, --cluster {shlex.quote(name)} widens the intervals"}
+
+
+def said_of_sorted_lists(source: Source) -> list[str]:
+    """A warning where lists of probabilities that name no classes fall from the first entry to the last in every row,
+    as the likeliest answers of a model do: then the first entry is not the first class.
+    """
+    feed = source.layout.feeds.get("probabilities") if hasattr(source, "layout") else None
+    if feed is None or feed.wide:
+        return []
+    p = _first_probabilities(source)
+    are_many = len(p) >= _FEWEST_LISTS and p.shape[1] > 2 and len(np.unique(p[:, 0])) > 2
+    if not are_many or (np.diff(p, axis=1) > 0).any():
+        return []
+    what = f"{feed.columns[0]} falls from the first entry to the last in every row"
+    why = "if that is the order of rank and not of the classes, the accuracy is wrong"
+    return [f"{what}: {why}; name the class of each entry"]
+
+
+def _first_probabilities(source: Source) -> Array:
+    """Probabilities of the first rows, (sample, class), where their classes only count entries; else none."""
+    with (
+        suppress(OodometerError),
+        closing(cast(Any, source.batches(("probabilities",)))) as batches,
+    ):
+        first = next(batches, None)
+        if first is not None and first.classes == tuple(range(first.probabilities.shape[1])):
+            return np.asarray(first.probabilities)
+    return np.zeros((0, 1))
+
+
+def refuse_several_models(source: Source, named: Collection[str]) -> None:
+    """`InputError` for rows of several models, each of which answered the same ids: no number is of all of them.
+
+    ``source`` is without the rows that conditions leave out; columns that options have ``named`` tell no models apart.
+    """
+    key = KEY if source.holds(KEY) else question_column(source)
+    columns = [name for name in source.own_columns if MODEL.fullmatch(bare_name(name))]
+    if key is None or len(columns) != 1 or columns[0] in named:
+        return
+    names = _models_of_ids(source, columns[0], key)
+    if len(names) < 2:
+        return
+    remedy = f"--where {shlex.quote(f'{columns[0]} == {names[0]}')} leaves those of one"
+    if source.path is not None:
+        folder = f"{re.sub('[^A-Za-z0-9._-]+', '_', Path(source.path).stem)}-models/"
+        read = f"oodometer read {shlex.quote(source.path)} --out {folder}"
+        remedy = f"write a file for each: `{read}`; {remedy}"
+    raise InputError(
+        "answers of one model",
+        got=f"{len(names)} in column {columns[0]}: {', '.join(names[:3])}",
+        file=source.path,
+        remedy=remedy,
+    )
+
+
+def _models_of_ids(source: Source, column: str, key: str) -> list[str]:
+    """The values of a column where most ids have a row of several, each of them once; else none."""
+    with suppress(InputError):
+        cells = {name: source.keys(name) for name in (column, key)}
+        if len(cells[key]) > _MOST_ROWS:
+            return []
+        pairs = list(zip(*(cells[name].to_pylist() for name in (key, column)), strict=True))
+        names = list(dict.fromkeys(str(name) for _, name in pairs if name is not None))
+        several = sum(count > 1 for count in Counter(key for key, _ in pairs).values())
+        is_each_once = len({*pairs}) == len(pairs) and several > len(pairs) / len(names) / 2
+        return names if is_each_once and 1 < len(names) <= MOST_MODELS else []
+    return []
 
 
 def _is_weight(source: Source, name: str) -> bool:
