@@ -91,7 +91,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Design:
-    """Clusters of a reference and a target, and the accuracy and rows of the reference."""
+    """Clusters of a reference and a target, and the accuracy and rows of the reference; ``Design()``: all rows are
+    independent, and every number stays as it is.
+    """
 
     reference: Side = field(default_factory=Side)
     target: Side = field(default_factory=Side)
