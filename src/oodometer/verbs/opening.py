@@ -419,7 +419,11 @@ class Opener:
             self._say_unused(source)
         source = self._with_confidences(opening, source)
         labels_alone = is_target and "probabilities" not in source.fields
-        if self._threshold is None or labels_alone:
+        return source if labels_alone else self._decided(source)
+
+    def _decided(self, source: Source) -> Source:
+        """The source with the answers that the threshold makes of its probabilities, where there is one."""
+        if self._threshold is None:
             return source
         if self._decides_for is None:
             # the class that the threshold is about, where the source tells its classes
