@@ -337,7 +337,28 @@ def labels_to_settle(
         for_a = max(for_a, float(btdtrib(for_b, p, 0.5)))
     else:
         for_b = max(for_b, float(btdtria(p, for_a, 0.5)))
-    # further decisive rows that settle in each future, infinite beyond `_MOST`
+    needed = _rows_to_settle(for_a, for_b, level, rng)
+    decides = np.ones(_PATHS)
+    if result.classes > 2:
+        decides = rng.beta(1 + wins + losses, 1 + int(result.neither[a, b]), _PATHS)
+    chosen, rows = np.full((2, _PATHS), np.inf)  # until as many have come as are needed
+    settled = np.isfinite(needed)
+    steps = needed[settled].astype(np.int64)
+    for until, each in ((chosen, decides), (rows, rate * decides)):
+        # numpy's largest mean is below 1e18
+        until[settled] = steps + rng.negative_binomial(steps, np.clip(each[settled], 1e-9, 1.0))
+    ends = [np.quantile(rows, q, method="higher") for q in (0.1, 0.5, 0.9)]
+    ends.append(np.quantile(chosen, 0.5, method="higher"))
+    low, middle, high, few = (int(end) if math.isfinite(end) else None for end in ends)
+    ahead = int(_MOST / (rate * np.median(decides)))
+    beyond = (
+        "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
+    )
+    return Settling(*names, p, level, middle, low, high, few, beyond)
+
+
+def _rows_to_settle(for_a: float, for_b: float, level: float, rng: np.random.Generator) -> Array:
+    """Further decisive rows after which each future is settled, infinite beyond `_MOST`, shape (future,)."""
     share = rng.beta(for_a, for_b, _PATHS)
     needed = np.full(_PATHS, np.inf)
     won = np.zeros(_PATHS, dtype=np.int64)
@@ -350,25 +371,7 @@ def labels_to_settle(
         alive = alive[~done]
         if not len(alive):
             break
-    decides = np.ones(_PATHS)
-    if result.classes > 2:
-        decides = rng.beta(1 + wins + losses, 1 + int(result.neither[a, b]), _PATHS)
-    chosen, rows = np.full((2, _PATHS), np.inf)  # until as many have come as are needed
-    settled = np.isfinite(needed)
-    steps = needed[settled].astype(np.int64)
-    for until, each in (
-        (chosen, decides),
-        (rows, rate * decides),
-    ):  # numpy's largest mean is below 1e18
-        until[settled] = steps + rng.negative_binomial(steps, np.clip(each[settled], 1e-9, 1.0))
-    ends = [np.quantile(rows, q, method="higher") for q in (0.1, 0.5, 0.9)]
-    ends.append(np.quantile(chosen, 0.5, method="higher"))
-    low, middle, high, few = (int(end) if math.isfinite(end) else None for end in ends)
-    ahead = int(_MOST / (rate * np.median(decides)))
-    beyond = (
-        "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
-    )
-    return Settling(*names, p, level, middle, low, high, few, beyond)
+    return needed
 
 
 def safe_to_stop(wins: Any, first: int, level: float = 0.95) -> tuple[bool, float, float]:
