@@ -384,26 +384,30 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     if not changed:
         return "none", "no test sees a difference between reference and target"
     if label is None:
-        if overlap is not None and overlap.strength != "none":
-            return "covariate", overlap.says
-        moved = next(
-            (f.says for f in findings.values() if f.p_value is not None and f.strength != "none"),
-            "it moved",
-        )
-        return "unknown", f"{moved}, and nothing here tells what kind of shift that is"
+        return _kind_without_labels(findings)
     if label.refutes:
         return "covariate", label.says
-    moved_unseen = (
+    inputs_moved = (
         overlap is not None and overlap.strength != "none" and overlap.details["by"] == "features"
     )
-    if moved_unseen and overlap is not None and findings["change"].strength == "none":
-        return (
-            "covariate",
-            f"{overlap.says}; the outputs did not move",
-        )  # so that class shares have nothing to explain
+    if inputs_moved and overlap is not None and findings["change"].strength == "none":
+        # class shares have nothing to explain
+        return "covariate", f"{overlap.says}; the outputs did not move"
     if label.supports:
         return "label", label.says
     return "unknown", label.says
+
+
+def _kind_without_labels(findings: dict[str, Finding]) -> tuple[ShiftKind, str]:
+    """The kind of a shift that something sees, where nobody could ask whether class shares explain it; and why."""
+    overlap = findings.get("overlap")
+    if overlap is not None and overlap.strength != "none":
+        return "covariate", overlap.says
+    moved = next(
+        (f.says for f in findings.values() if f.p_value is not None and f.strength != "none"),
+        "it moved",
+    )
+    return "unknown", f"{moved}, and nothing here tells what kind of shift that is"
 
 
 def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:

@@ -151,7 +151,8 @@ def content_keys(record: Predictions) -> Array:
     return record.derived(CONTENT_KEYS, lambda: _content_keys(record))
 
 
-def _content_keys(record: Predictions) -> Array:
+def _columns_of_content(record: Predictions) -> list[Array]:
+    """What the model said of each row, as columns: outputs and inputs, else its votes, views and classes."""
     columns: list[Array] = []
     if record.probabilities is not None and record.probabilities.shape[1] < _WIDE:
         columns = _words(record.probabilities)
@@ -161,11 +162,19 @@ def _content_keys(record: Predictions) -> Array:
         columns = [record.confidence]
     if record.features is not None:
         columns += [record.features[:, k] for k in range(min(record.features.shape[1], _SOME))]
-    if not columns:
-        several = [v for v in (record.members, record.votes, record.views) if v is not None]
-        columns = [values[k] for values in several for k in range(min(len(values), _SOME))]
-        columns += [] if record.prediction is None else [record.prediction]
-        columns += [] if record.token_logprobs is None else [_ragged_hash(record.token_logprobs)]
+    if columns:
+        return columns
+    several = [v for v in (record.members, record.votes, record.views) if v is not None]
+    columns = [values[k] for values in several for k in range(min(len(values), _SOME))]
+    columns += [] if record.prediction is None else [record.prediction]
+    return columns + (
+        [] if record.token_logprobs is None else [_ragged_hash(record.token_logprobs)]
+    )
+
+
+def _content_keys(record: Predictions) -> Array:
+    """`content_keys`, worked out."""
+    columns = _columns_of_content(record)
     total = np.zeros(record.rows, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for start in range(0, record.rows, _AT_A_TIME):

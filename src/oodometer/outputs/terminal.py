@@ -237,23 +237,21 @@ def table_lines(
     natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
     narrowest = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
     out: list[str] = []
-
-    def style(i: int, j: int) -> str:
-        """The look of a cell in line i, the first of which has the names of the columns."""
-        if not colour:
-            return ""
-        if i == 0:
-            return _BOLD
-        return _hue(columns[j], cells[i][j]) + (_BOLD if (i - 1, j) in bold else "")
-
     for block in _blocks(narrowest, across):
         widths = _widths([natural[j] for j in block], [narrowest[j] for j in block], across)
         right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
         out += [""] if out else []
         for i, line in enumerate(cells):
-            styles = [style(i, j) for j in block]
+            styles = [_style(i - 1, j, columns[j], line[j], bold) if colour else "" for j in block]
             out += _row([line[j] for j in block], widths, right, styles)
     return out
+
+
+def _style(row: int, j: int, column: str, cell: str, bold: Collection[tuple[int, int]]) -> str:
+    """The look of a cell; row -1 has the names of the columns."""
+    if row < 0:
+        return _BOLD
+    return _hue(column, cell) + (_BOLD if (row, j) in bold else "")
 
 
 def _blocks(narrowest: Sequence[int], across: int) -> list[list[int]]:
