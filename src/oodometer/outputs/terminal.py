@@ -234,12 +234,13 @@ def table_lines(
     the first column again.
     """
     cells = [list(columns), *map(list, rows)]
-    natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
-    narrowest = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
+    by_column = [[line[j] for line in cells] for j in range(len(columns))]
+    natural = [max(map(_cells, column)) for column in by_column]
+    narrowest = [_least(j, column, natural[j]) for j, column in enumerate(by_column)]
     out: list[str] = []
     for block in _blocks(narrowest, across):
         widths = _widths([natural[j] for j in block], [narrowest[j] for j in block], across)
-        right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
+        right = [j > 0 and is_numbers(by_column[j][1:]) for j in block]
         out += [""] if out else []
         for i, line in enumerate(cells):
             styles = [_style(i - 1, j, columns[j], line[j], bold) if colour else "" for j in block]

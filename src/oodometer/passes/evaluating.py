@@ -290,12 +290,7 @@ class EvaluationPlan(Pass):
         if self.scale is not None and batch.score is not None:
             check_on_scale(batch.score, self.scale, batch.source, batch.first_row)
         labelled = (batch if self.weight is None else self._weighted(batch, self.weight)).known()
-        out: State = {WHOLE: {"read": len(batch), "rows": len(labelled)}}
-        if self.weight is not None:
-            w = labelled.columns[WEIGHT]
-            out[WHOLE]["weights"] = np.array([w.sum(), (w * w).sum()])
-        if batch.noted:
-            out[WHOLE]["noted"] = Counter(batch.noted)
+        out: State = {WHOLE: self._counts(batch, labelled)}
         keys = None
         if self.cluster is not None and len(labelled):
             keys = cluster_keys(column_of(labelled, self.cluster), labelled.first_row)
@@ -317,6 +312,16 @@ class EvaluationPlan(Pass):
             if self.grouped:
                 out |= self._groups(labelled, keys)
         return out
+
+    def _counts(self, batch: Predictions, labelled: Predictions) -> Json:
+        """How many rows there are, how many of known truth and their weights, and what was noted as they were read."""
+        counts: Json = {"read": len(batch), "rows": len(labelled)}
+        if self.weight is not None:
+            w = labelled.columns[WEIGHT]
+            counts["weights"] = np.array([w.sum(), (w * w).sum()])
+        if batch.noted:
+            counts["noted"] = Counter(batch.noted)
+        return counts
 
     def _weighted(self, batch: Predictions, column: str) -> Predictions:
         """The batch with the weights of its rows of known truth."""

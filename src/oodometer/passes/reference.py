@@ -464,6 +464,14 @@ def _read_here(source: Source, share: _Share, execution: Execution) -> Json:
     return state
 
 
+def _as_one_record(parts: list[Keyed]) -> list[Keyed]:
+    """Numbered rows of several batches as one record: joining copies, so that no batch is held for few of its rows."""
+    if not parts or parts[0][0] is None:
+        return parts
+    numbers = [keys for keys, _ in parts if keys is not None]
+    return [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
+
+
 @final
 @dataclass(frozen=True)
 class _Share:
@@ -513,12 +521,8 @@ class _Share:
             )
             if sum(record.rows for _, record in parts) > SLACK * limit:
                 bound, parts = smallest(parts, limit, bound)
-        if parts and parts[0][0] is not None:
-            # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
-            numbers = [keys for keys, _ in parts if keys is not None]
-            parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
         return {
-            "kept": parts,
+            "kept": _as_one_record(parts),
             "rows": rows,
             "correct": correct,
             "unlabelled": unlabelled,
