@@ -279,7 +279,7 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
         return None
     pair = _ColumnPair(label_cells, target_cells, is_index=INDEX in (theirs, ours))
     if not len(pair.differing) and len(label_cells) == len(target_cells):
-        return True if pair.is_single and not (pair.is_index and pair.both_count) else None
+        return True if pair.are_ids else None
     if pair.speaks_of_others(same_name=theirs.strip().casefold() == ours.strip().casefold()):
         return None
     is_key = bool(pair.is_single and ids and target_ids and pair.is_mostly_in)
@@ -328,9 +328,10 @@ class _ColumnPair:
         return bool(_counts(self.target))
 
     @property
-    def both_count(self) -> bool:
-        """Whether both only count their rows."""
-        return self.labels_count and self.target_counts
+    def are_ids(self) -> bool:
+        """Whether alike cells say that rows are the same: each row has its own, and they do more than count rows."""
+        both_count = self.is_index and self.labels_count and self.target_counts
+        return self.is_single and not both_count
 
     @cached_property
     def is_subset(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -322,22 +322,25 @@ def corrections(
             "error rates: they need judges and people that say yes or no, and labels of both kinds"
         )
         return estimates, not_given
+    for name, three, kind, key in _by_error_rates(judged, level):
+        add(name, three, kind, carried, key)
+    return estimates, not_given
+
+
+def _by_error_rates(
+    judged: Judged, level: float
+) -> Iterator[tuple[str, tuple[float, float, float], Kind, str]]:
+    """Estimates by how often judges that say yes or no err: name, value and ends, kind, key of the source."""
     if len(judged.names) == 1:
-        add("rogan-gladen", rogan_gladen(judged, level), "asymptotic", carried, "lee2025")
+        yield "rogan-gladen", rogan_gladen(judged, level), "asymptotic", "lee2025"
     votes = judged.scores > 0.5
-    reference = Predictions.from_arrays(votes=votes[:, row], correct=truth > 0)
+    reference = Predictions.from_arrays(votes=votes[:, judged.row], correct=judged.truth > 0)
     latent = (
         CorrectedVotes(level=level).fit(reference).estimate(Predictions.from_arrays(votes=votes))
     )
     if latent.details["p_chance"] <= 0.05:
-        add(
-            "votes-corrected",
-            (latent.value, latent.lower, latent.upper),
-            "conditional",
-            carried,
-            "rogan1978",
-        )
-    return estimates, not_given
+        ends = (latent.value, latent.lower, latent.upper)
+        yield "votes-corrected", ends, "conditional", "rogan1978"
 
 
 def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
