@@ -33,10 +33,11 @@ _WHO = re.compile(
 )
 _TELLING = (KEY, "input", "time", "group")  # fields that tell of the row, not of the model
 _BY = "join them by --key "
+# of which all are in another column, though some would be by chance
 _FEWEST_IDS, _FEWEST_NUMBERS = (
     3,
     10,
-)  # of which all are in another column, though some would be by chance
+)
 
 
 class Key(NamedTuple):
@@ -662,9 +663,8 @@ def matched_labels(
         and target.holds(KEY)
         and not (labels.holds("row") or labels.holds(KEY))
     )
-    if by_place and not check_places(
-        labels, target
-    ):  # no other column says that they are the same rows
+    # no other column says that they are the same rows
+    if by_place and not check_places(labels, target):
         warning = f"labels were joined by position; with a column {KEY} they are joined by it"
         warnings.insert(0, f"{labels.name}: {warning}")
     return Matched(record, numbers, row, tuple(warnings))

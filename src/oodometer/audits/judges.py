@@ -21,10 +21,11 @@ from ..results.values import Record
 from .judge import ENOUGH, exact_interval, of_labels, ppi_plus_plus
 
 _LEVELS = 10  # verdicts of one judge that are told apart; finer scores are cut into tenths
+# labels for each cell of several judges or grades, and in the smallest one
 _LABELS_A_CELL, _LEAST_LABELS = (
     25,
     5,
-)  # labels for each cell of several judges or grades, and in the smallest one
+)
 _MOST_ROUNDS = 2_000  # labels beyond which betting takes seconds
 _SLOPE = 0.5  # how far the exact interval leans on the verdicts; fixed before a label is seen, so that it holds
 _FOLDS = 5
@@ -208,9 +209,8 @@ class Counts:
             and not judged.selected
             and freedom > judges
         ):
-            ratio *= len(at) / (
-                len(at) - judges
-            )  # the weights that put the cells together are of these labels
+            # the weights that put the cells together are of these labels
+            ratio *= len(at) / (len(at) - judges)
         if keys is not None and len(np.unique(keys)) < len(keys):
             ratio *= Clusters.of(
                 keys, rest * (sizes / sizes.sum() / np.maximum(labels, 1))[at]
@@ -399,9 +399,8 @@ def rates_of(
     selected, truth, weight = judged.selected is not None, judged.truth, np.ones(len(judged.row))
     if selected:
         weight = (counts.sizes / np.maximum(counts.labels, 1))[cell[judged.row]]
-    weight = (
-        weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)
-    )  # sums to Kish's number of labels
+    # sums to Kish's number of labels
+    weight = weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)
     exact: Kind = "exact" if (weight == 1).all() else "asymptotic"
 
     def around(value: float, low: float, high: float, kind: Kind = "asymptotic") -> Interval:

@@ -57,10 +57,11 @@ _DRAWS = 40
 
 
 _NEAR = (0.2, 4.0)  # times the level: p-values of few draws that may lie on either side of it
+# draws; many where the verdict hangs on them and no table of many classes makes them dear
 _FEW, _MANY = (
     100,
     1000,
-)  # draws; many where the verdict hangs on them and no table of many classes makes them dear
+)
 
 
 def _settled(test: Callable[..., Tested]) -> Tested:
@@ -128,9 +129,8 @@ _STRONG, _LEAST_RATIO = 2.0, 1.2
 def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
     """G test of `no_shift_test` as a finding; statistic: G over the median of its null distribution."""
     test = _settled(partial(no_shift_test, label_counts.rows, counts, seed=seed))
-    moved = (
-        test.p_value < _LEVEL and test.ratio > _LEAST_RATIO
-    )  # a bootstrap's p-value cannot be very small
+    # a bootstrap's p-value cannot be very small
+    moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO
     says, details = "predictions and confidence are distributed ", {"cells": len(label_counts) - 1}
     if not moved:
         says += "as on the reference"

@@ -28,9 +28,8 @@ TYPICAL = 0.4  # moved of a target whose outputs show nothing of it
 _LEAST = 0.02  # of few reference rows, too
 _STEPS = 60  # halvings of a bracket on the log-odds
 _WIDEST = 60.0  # log-odds that no correction exceeds
-_SHARES = np.linspace(
-    0.0125, 0.9875, 40
-)  # of the whole's distribution, in the middle of equal parts
+# of the whole's distribution, in the middle of equal parts
+_SHARES = np.linspace(0.0125, 0.9875, 40)
 _STANDARD = NormalDist()
 
 

@@ -80,9 +80,8 @@ def _untied(record: Predictions, order: Array, marks: Array) -> Array:
     if not len(tied):
         return order
     rows, out = order[tied], order.copy()
-    tied_rows = replace(
-        record.take(rows), columns={}
-    )  # an id or a slice is nothing that the model said
+    # an id or a slice is nothing that the model said
+    tied_rows = replace(record.take(rows), columns={})
     out[tied] = rows[np.lexsort((_row_content(tied_rows), marks[tied]))]
     return out
 
@@ -294,9 +293,8 @@ class Draw:
         else:
             cells = record.derived(f"cells of keys:{seed}", lambda: counted_keys(keys))
             low = keys < (bound or key_bound(limit, record.rows) or LAST_KEY)
-            if (
-                bound is None and len(_distinct(keys[low])) <= limit
-            ):  # contents repeat: more rows are looked at
+            # contents repeat: more rows are looked at
+            if bound is None and len(_distinct(keys[low])) <= limit:
                 low[:] = True
             places = np.flatnonzero(low | often_keys(keys, cells, record.rows))
         few = keys[places]

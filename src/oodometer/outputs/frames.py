@@ -41,9 +41,8 @@ def frame_of(
     import narwhals as nw
 
     frame: Any = nw.from_arrow(table, backend=name).to_native()
-    if (
-        name == "pandas"
-    ):  # whose own booleans have no empty cell: `~frame["alarm"]` of objects would be -1 and -2
+    # whose own booleans have no empty cell: `~frame["alarm"]` of objects would be -1 and -2
+    if name == "pandas":
         truths = [field.name for field in table.schema if str(field.type) == "bool"]
         frame = frame.astype(dict.fromkeys(truths, "boolean"))
     return frame

@@ -20,11 +20,12 @@ _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
 _GAP = "  "
 MOST_WARNINGS = 3  # that are shown before somebody asks for all
+# lines of an answer, of one with times, and rows that a long table keeps
 _SCREEN, _TIMES, _ROWS = (
     24,
     40,
     8,
-)  # lines of an answer, of one with times, and rows that a long table keeps
+)
 _COMMAND = re.compile(r"`[^`]{1,40}`")
 _NO_BREAK = "\x00"  # a space that is no place to fold; `visible` lets none pass
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"

@@ -154,9 +154,8 @@ class GroupedClusters:
             ends = clustered_share(self.clusters, rows, value, level)
             return replace(interval, lower=ends[0], upper=ends[1], kind="asymptotic")
         try:
-            has_states = (
-                len(self.groups) > 1 and metric.name not in _CALIBRATION
-            )  # though others share their state
+            # though others share their state
+            has_states = len(self.groups) > 1 and metric.name not in _CALIBRATION
             states = self._without.get(metric.state_key, []) if has_states else []
             replicates = np.array(
                 [metric.finish(unless_failed(state), level, seed).value for state in states]
@@ -171,9 +170,8 @@ class GroupedClusters:
         if math.isnan(variance):
             return widened(interval, self.effect, metric.bounds)
         sizes = np.array([group["rows"] for group in self.groups], dtype=np.float64)
-        clusters = min(
-            float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth
-        )  # Kish's number of groups
+        # Kish's number of groups
+        clusters = min(float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth)
         if interval.kind == "exact" and metric.bounds == (0.0, 1.0):
             worth = effective_rows(rows, clusters, value * (1 - value), variance, level)
             low, high = clopper_pearson(value * worth, worth, level)
@@ -722,9 +720,8 @@ def _finished(
         except FAILURES as error:
             seldom = (Abstention, Confidences, Reliability)
             silent = isinstance(metric, seldom) or metric.name == "macro_mean"
-            if (
-                plan.asked or not silent
-            ):  # several confidences, tasks or answers to a question are seldom there
+            # several confidences, tasks or answers to a question are seldom there
+            if plan.asked or not silent:
                 skipped.append(Skipped(metric.name, why_failed(metric.name, metric, error)))
     return out, skipped
 

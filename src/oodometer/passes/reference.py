@@ -103,11 +103,12 @@ def check_numbers(
     accuracy = 1 - weight[wrong].sum() / weight.sum()
     if accuracy >= _MOST_OF_REGRESSION and len(different) * 10 < weight.sum():
         return
+    # positions are ranks
     true, guess, w = (
         label[wrong],
         predicted[wrong],
         weight[wrong] / weight[wrong].sum(),
-    )  # positions are ranks
+    )
     true, guess = true - w @ true, guess - w @ guess
     spread = float(np.sqrt((w @ true**2) * (w @ guess**2)))
     gaps = np.ptp(names[different]) + 1 >= 2 * len(different)

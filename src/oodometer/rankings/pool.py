@@ -210,9 +210,8 @@ def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
             other_predictions = np.delete(suite.predicted, i, axis=0)
             theirs = [suite.classes[at] for at in np.unique(other_predictions)]
             class_names = list(map(str, record.classes or ()))
-            class_names += [
-                cls for cls in theirs if cls not in class_names
-            ]  # which a record of classes alone may lack
+            # which a record of classes alone may lack
+            class_names += [cls for cls in theirs if cls not in class_names]
             classes = (
                 *(record.classes or ()),
                 *(named[cls] for cls in class_names[len(record.classes or ()) :]),

@@ -179,10 +179,11 @@ def posterior(
     # the distinct ways in which models disagree about a row; rows on which all agree are left out
     parted = everything[:, (everything != everything[0]).any(axis=0)]
     patterns, counts = np.unique(parted.T, axis=0, return_counts=True)
+    # rows on which two models differ, and all
     pairs, rows = (
         disagreements(everything),
         everything.shape[1],
-    )  # rows on which two models differ, and all
+    )
     right, weight = _cells(patterns, counts, pairs, labelled, true, prior)
     hit = labelled == true
     wins = hit.astype(np.int64) @ ~hit.T
@@ -258,15 +259,13 @@ def _cells(
 ) -> tuple[Array, Array]:
     """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell)."""
     ranked = np.sort(of, axis=1)
-    is_first = np.ones(
-        of.shape, dtype=bool
-    )  # the first of each class that is predicted: there may be a thousand classes
+    # the first of each class that is predicted: there may be a thousand classes
+    is_first = np.ones(of.shape, dtype=bool)
     is_first[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
     pattern, at = np.nonzero(is_first)
     label = ranked[pattern, at]
-    fewest = np.full(
-        len(of), np.inf
-    )  # disagreements of the pair that disagrees least often, of those that do here
+    # disagreements of the pair that disagrees least often, of those that do here
+    fewest = np.full(len(of), np.inf)
     for a in range(of.shape[1]):
         for b in range(a):
             fewest = np.where(of[:, a] != of[:, b], np.minimum(fewest, pairs[a, b]), fewest)
@@ -584,10 +583,11 @@ def posterior_by_pattern(
     )
     size, axes = np.linalg.eigh(np.tensordot(share, moments, 1))
     spanned = size > 1e-9 * size.max()
+    # all that follows is in the directions in which models differ
     size, axes = (
         size[spanned],
         axes[:, spanned],
-    )  # all that follows is in the directions in which models differ
+    )
     moments = np.swapaxes(axes, 0, 1) @ moments @ axes
     x = axes.T @ np.stack(
         [

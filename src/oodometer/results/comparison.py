@@ -599,9 +599,8 @@ def _pairs_grid(result: Plain) -> list[Grid]:
     notes += (f"Assumes: {about['assumes']}",) if about.get("assumes") else ()
     level = percent(result.get("level") or 0.95, None)
     title = f"which is better on the target, estimated without labels ({level} empirical intervals)"
-    rows.sort(
-        key=lambda row: (row[6], -float(row[5].split()[0]))
-    )  # decided ones first, the surest first
+    # decided ones first, the surest first
+    rows.sort(key=lambda row: (row[6], -float(row[5].split()[0])))
     return [
         Grid(
             title,

@@ -459,9 +459,8 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
             return list(rows)
         named.append(read)
     split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
-    repeated = key == KEY and any(
-        len(set(bases)) < len(bases) for bases in split
-    )  # rows of one id are a cluster
+    # rows of one id are a cluster
+    repeated = key == KEY and any(len(set(bases)) < len(bases) for bases in split)
     out = []
     for source, row, bases, (ids, epochs) in zip(sources, rows, split, named, strict=True):
         if len(set(bases)) < len(bases):

@@ -43,9 +43,8 @@ _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the t
 _DEFAULTS: Json = {name: field.default for name, field, _ in declared(Learnt)}
 Asked = TypeVar("Asked", bound=EstimateOptions)
 _NONE = type(None)
-_KINDS: dict[
-    str, tuple[type, ...]
-] = {  # of what stands in a file beside the record; `counts` are those of `reference`
+# of what stands in a file beside the record; `counts` are those of `reference`
+_KINDS: dict[str, tuple[type, ...]] = {
     "plan": (EstimationPlan,),
     "name": (str,),
     "counts": (list,),

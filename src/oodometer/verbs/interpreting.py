@@ -599,7 +599,8 @@ class Interpreter:
             except (
                 InputError,
                 WorkError,
-            ) as error:  # a store that fails costs its history, and no answer
+            ) as error:
+                # a store that fails costs its history, and no answer
                 lines.append(
                     f"the past runs could not be read, so the number knows nothing of them: {error}"
                 )
