@@ -168,7 +168,7 @@ def _number_of_classes(
             f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}"
         )
     if outputs.ndim == 3:
-        classes = outputs.shape[2]
+        classes = int(outputs.shape[2])
     else:
         coded = [truth, answers, outputs]
         if reference_outputs is not None and reference_outputs.ndim == 2:
