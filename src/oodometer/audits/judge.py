@@ -321,9 +321,8 @@ def confidence_pays(
     if labels <= MOST_PLAYED:
         widths = predicted_widths(score, slope, labels, level, seed=seed, looks=looks)
         return widths["ppi-betting"] < widths["alone"]
-    if 2 * labels > len(
-        score
-    ):  # most of the target is known by then, which helps labels alone more
+    # most of the target is known by then, which helps labels alone more
+    if 2 * labels > len(score):
         return False
     first = np.zeros((1, 1), dtype=np.int64)
     return float(sampled_game(first, first, np.ones(1), score, slope).spread[0]) < _CLEAR
@@ -373,9 +372,8 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
 def linear_cdf(levels: Array, quantiles: Array) -> Array:
     """The distribution function of accuracy at 1,001 even ones, linear between quantiles."""
     at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
-    at += 1e-9 * np.arange(
-        len(at)
-    )  # quantiles that coincide are a step, which interpolation does not like
+    # quantiles that coincide are a step, which interpolation does not like
+    at += 1e-9 * np.arange(len(at))
     out: Array = np.interp(EVEN, at, [0.0, *levels, 1.0])
     return out
 

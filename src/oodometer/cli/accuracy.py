@@ -48,9 +48,8 @@ def estimate(arguments: Json, to: Written) -> None:
     from ..verbs.estimate import estimate as run
 
     store: Any = nullcontext()
-    if (
-        "store" in arguments
-    ):  # what is told to it inside is written at the end, after the answer and its alarms
+    # what is told to it inside is written at the end, after the answer and its alarms
+    if "store" in arguments:
         from ..histories import open_store
 
         store = open_store(arguments.pop("store"), output.command_line()).afterwards()

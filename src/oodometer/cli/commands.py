@@ -158,20 +158,15 @@ def command(
             _check(offered, typed)
             stopped = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
             with going_on(stopped), _advised(called, offered, typed):
-                arguments: Json = {}
-                for name, _, about in offered:
-                    value = typed[name]
-                    if value is not None and value != []:
-                        arguments[name] = value if about.parse is None else about.parse(value)
+                arguments = _arguments(offered, typed)
                 where = Written(
                     **{field: arguments.pop(field) for field in written if field in arguments}
                 )
                 where.check(pages=not {"out", "save"} & {*written})
                 try:
                     function(arguments, where)
-                except (
-                    SystemExit
-                ) as leave:  # no command of ours does, and what it was to write is not there
+                except SystemExit as leave:
+                    # no command of ours does, and what it was to write is not there
                     raise WorkError(
                         f"code that was called ended the program (exit {leave.code}) before the command was done; "
                         "let it raise an error, or return"
@@ -185,14 +180,21 @@ def command(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
         help_class = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
-        to.command(
-            name=called,
-            cls=help_class,
-            epilog=f"{(text := samples.offered(called) + _ALL_TAKE)[0].upper()}{text[1:]}",
-        )(run)
+        text = samples.offered(called) + _ALL_TAKE
+        to.command(name=called, cls=help_class, epilog=text[0].upper() + text[1:])(run)
         return run
 
     return wrap
+
+
+def _arguments(offered: Sequence[Declared], typed: Plain) -> Json:
+    """What was typed, as arguments of the verb."""
+    given = ((name, about, typed[name]) for name, _, about in offered)
+    return {
+        name: value if about.parse is None else about.parse(value)
+        for name, about, value in given
+        if value is not None and value != []
+    }
 
 
 def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
@@ -203,23 +205,29 @@ def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
     if about.parse is None:
         kinds = {"float": float, "int": int, "bool": bool}
         kind = next((kinds[word] for word in kinds if word in text), str)
-    plain = field.default
-    if plain is MISSING or isinstance(plain, (tuple, list)):
-        plain = None
-    plain = False if kind is bool else plain
     typed: Any
     if about.positional:
         typed = typer.Argument(help=about.help, metavar=about.metavar or name.upper())
-        plain = inspect.Parameter.empty if field.default is MISSING else None
     else:
         usual = {float: "NUMBER", int: "N", str: "NAME"}.get(kind)
         typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar or usual)
-        plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
+    plain = _default(field, about, kind)
     hint: Any = list[kind] if is_list else kind
     hint = hint | None if plain is None else hint
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, typed]
     )
+
+
+def _default(field: Field[Any], about: About, kind: type) -> Any:
+    """What typer takes where nothing is typed; `inspect.Parameter.empty` where something must be."""
+    if field.default is MISSING or (about.needed and not about.positional):
+        return inspect.Parameter.empty
+    if about.positional:
+        return None
+    if kind is bool:
+        return False
+    return None if isinstance(field.default, (tuple, list)) else field.default
 
 
 def _help_all(context: typer.Context, enabled: bool) -> None:

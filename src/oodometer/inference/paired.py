@@ -160,9 +160,8 @@ class Paired:
                 smallest_visible=visible,
             )
         low, high = min(middle - half, value), max(middle + half, value)
-        if (
-            p_value > 1 - level
-        ):  # what the exact test does not show the interval does not show either
+        # what the exact test does not show the interval does not show either
+        if p_value > 1 - level:
             exact = self.binary and self.clusters is None and ahead + behind
             shares = clopper_pearson(ahead, ahead + behind, level) if exact else (0.5, 0.5)
             ends_of_test = [
@@ -313,9 +312,8 @@ class Paired:
         d = self.scores[i] - self.scores[j]
         means = np.bincount(tasks, d) / task_sizes
         value = float(means.mean())
-        inner = np.sqrt(task_sizes / np.maximum(task_sizes - 1, 1))[
-            tasks
-        ]  # a task's mean is estimated, too
+        # a task's mean is estimated, too
+        inner = np.sqrt(task_sizes / np.maximum(task_sizes - 1, 1))[tasks]
         moved = np.stack([value + weight * inner * (d - means[tasks]), np.zeros_like(d)])
         paired = Paired(moved, self.clusters, high=self.span * float(weight.max()))
         half = quantile * float(paired._moments[1][0, 1])

@@ -532,9 +532,10 @@ class SmoothCalibrationError(BinnedMetric[Measure]):
         node, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
         for at, part in ((node, 1 - share), (node + 1, share)):
             np.add.at(null.T, at, ((hits - size[full] * mean) / state.rows * part).T)
+        # three digits do
         errors = _fixed_point(
             np.concatenate([mass @ spread, (observed_mass @ spread)[None], null]), 14
-        )  # three digits do
+        )
         replicates, observed = errors[:_SMOOTH_REPLICATES], float(errors[_SMOOTH_REPLICATES])
         null = errors[_SMOOTH_REPLICATES + 1 :]
         return population_error(value, replicates, observed, null, (state.rows, state.rarer), level)

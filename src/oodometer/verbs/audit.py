@@ -279,11 +279,8 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         judged = _judge(labels, scored, headline.interval, level, seed)
     # of the target's own labels the estimate has spoken
     of_truth = _said_of_truth(parts, scored) if files else []
-    suggestion = _suggest(scored, parts, sources[0], options) if options.suggest else None
-    expected = None
-    if options.expected_widths:
-        today = judged.estimate or headline
-        expected = _expected(scored, judged.labels, today.interval, options)
+    suggestion = _suggest(scored, parts, sources[0], options)
+    today = judged.estimate or headline
     none = np.zeros(0, dtype=np.int64)
     row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
     return Audit(
@@ -313,7 +310,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         explained=_explained(score, slope),
         noticeable=judged.noticeable,
         strata=strata(score, row, right, None if suggestion is None else suggestion.row),
-        expected_widths=expected,
+        expected_widths=_expected(scored, judged.labels, today.interval, options),
         proxy=scored.proxy.name,
         believed=audited(estimation, posterior),
         suggest_by=options.suggest_by,
@@ -426,8 +423,10 @@ def _said_of_truth(parts: Sequence[LabelledRows], scored: _Scored) -> list[str]:
 
 def _suggest(
     scored: _Scored, parts: Sequence[LabelledRows], reference: Source, options: AuditJob
-) -> Suggestion:
-    """Rows to label next, which are written where so asked."""
+) -> Suggestion | None:
+    """Rows to label next, where so asked; they are written to the file that is named."""
+    if not options.suggest:
+        return None
     done = [part.row[part.correct >= 0] for part in parts]
     suggestion = suggest(
         scored.score,
@@ -449,10 +448,14 @@ def _suggest(
     return suggestion
 
 
-def _expected(scored: _Scored, labels: int, today: Interval, options: AuditJob) -> ExpectedWidths:
-    """Widths to expect of more labels, planned for half a hit among one label more, so that no errors among few labels
-    do not promise a point.
+def _expected(
+    scored: _Scored, labels: int, today: Interval, options: AuditJob
+) -> ExpectedWidths | None:
+    """Widths to expect of more labels, where so asked; planned for half a hit among one label more, so that no errors
+    among few labels do not promise a point.
     """
+    if not options.expected_widths:
+        return None
     accuracy = today.value if not labels else (labels * today.value + 0.5) / (labels + 1)
     # four times the labels halve an interval, and nobody plans from ten to a thousand
     far = max(300, 8 * labels)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +219,7 @@ def _compared(
         rankings["target"] = rankings_on_target(titles, curves)
     level, gap = options.level, difference_of(domains[0], options.level)
     best, groups, every = to_best(domains[0], level)
-    findings = [finding for domain in domains for finding in findings_of(domain)]
+    findings = chain.from_iterable(map(findings_of, domains))
     return Comparison(
         models=tuple(records),
         level=level,
@@ -233,7 +233,7 @@ def _compared(
         groups=tuple(groups),
         every_pair=tuple(every),
         rankings=rankings,
-        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
+        disagreements=tuple(chain.from_iterable(map(disagreements, domains))),
         pairs=(*(row for domain in domains for row in pairs_of(domain, level)), *on_target),
         tasks=tuple(tasks_of(domains[0], gap, level)),
         beside=tuple(beside_rows(domains[0].beside, domains[0].models, gap["a"], gap["b"], level)),

@@ -23,12 +23,13 @@ from .compare_rows import Domain
 
 SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 
+# those without replicates have no share beside their rank
 RANKED = (
     "mean_score",
     *REPLICATED,
     "brier",
     "ece",
-)  # those without replicates have no share beside their rank
+)
 # Metrics whose rankings are held against each other; aurc is auc_coverage upside down.
 _HELD = (
     "accuracy",

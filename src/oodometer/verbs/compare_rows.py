@@ -464,9 +464,8 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
             return list(rows)
         named.append(read)
     split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
-    repeated = key == KEY and any(
-        len(set(bases)) < len(bases) for bases in split
-    )  # rows of one id are a cluster
+    # rows of one id are a cluster
+    repeated = key == KEY and any(len(set(bases)) < len(bases) for bases in split)
     out = []
     for source, row, bases, (ids, epochs) in zip(sources, rows, split, named, strict=True):
         if len(set(bases)) < len(bases):
@@ -536,17 +535,23 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
     files answer a question a different number of times, those that answer it less often say it again.
     """
     index: list[dict[str, int]] = [{name: at for at, name in enumerate(row.ids)} for row in rows]  # type: ignore[arg-type]
-    common = [name for name in index[0] if all(name in other for other in index[1:])]
     answers = [_by_question(at) for at in index]
-    questions = [name for name in answers[0] if all(name in other for other in answers[1:])]
-    times = [[len(of[name]) for of in answers] for name in questions]
-    if any(min(count) < max(count) for count in times):
-        alike = math.lcm(*{count for row in times for count in row})
-        each = alike if alike <= _MOST_REPEATS else max(map(max, times))
+    questions = _in_all(answers)
+    times = np.array([[len(of[name]) for name in questions] for of in answers])
+    if (times != times[0]).any():
+        alike = math.lcm(*np.unique(times).tolist())
+        each = alike if alike <= _MOST_REPEATS else int(times.max())
         return [np.concatenate([np.resize(of[name], each) for name in questions]) for of in answers]
-    if common:
-        return [np.array([at[name] for name in common]) for at in index]
-    raise _none_in_common(sources, index)
+    common = _in_all(index)
+    if not common:
+        raise _none_in_common(sources, index)
+    return [np.array([at[name] for name in common]) for at in index]
+
+
+def _in_all(mappings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The keys that all have, in the order of the first."""
+    first, *others = mappings
+    return [key for key in first if all(key in other for other in others)]
 
 
 def _none_in_common(sources: Sequence[Source], index: Sequence[Mapping[str, int]]) -> InputError:

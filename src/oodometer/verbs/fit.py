@@ -26,9 +26,8 @@ from .learning import learn, reference_figures
 from .opening import executing, opener_for, with_features
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
 
-_USUAL = {
-    name: field.default for name, field, _ in declared(Learnt)
-}  # parameters of an `Oodometer`
+# parameters of an `Oodometer`
+_USUAL = {name: field.default for name, field, _ in declared(Learnt)}
 
 
 class Oodometer:
@@ -150,9 +149,8 @@ class Oodometer:
 
     def _check_fitted(self) -> Fitted:
         if not hasattr(self, "fitted_"):
-            theirs = sys.modules.get(
-                "sklearn.exceptions"
-            )  # whoever loaded it may catch its own class
+            # whoever loaded it may catch its own class
+            theirs = sys.modules.get("sklearn.exceptions")
             kinds = (UsageError,) if theirs is None else (UsageError, theirs.NotFittedError)
             message = (
                 "this Oodometer has not been fitted; call fit(y, p) or "

@@ -205,9 +205,8 @@ def are_one_file(sources: Sequence[Source], target: Source) -> bool:
     """Whether the target is a file of the reference."""
     if target.path is None:
         return False
-    paths = [
-        source.path for source in sources if source.path is not None
-    ]  # of patterns, as they are written
+    # of patterns, as they are written
+    paths = [source.path for source in sources if source.path is not None]
     present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
     return target.path in paths or any(os.path.samefile(path, target.path) for path in present)
 

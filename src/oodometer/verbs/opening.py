@@ -41,9 +41,8 @@ def in_name_order(source: Source) -> Source:
     """The source with its classes, views and features in the order of their names; ties go to the first name."""
     axes = source.axes
     ordered = axes.in_name_order()
-    if (
-        source.encoding is not None and "feature" in axes.names
-    ):  # it knows the places of its features
+    # it knows the places of its features
+    if source.encoding is not None and "feature" in axes.names:
         ordered = replace(ordered, names={**ordered.names, "feature": source.encoding.names})
     return source if ordered == axes else source.aligned(ordered)
 
@@ -268,15 +267,15 @@ class Opener:
         )
         self._guessing = guessing
         self._guesses: dict[Any, dict[str, str]] = {}
+        # columns of options; `said_of_unused`
         self._named, self._offers_cluster = (
             named,
             offers_cluster,
-        )  # columns of options; `said_of_unused`
+        )
         self._offers_weight = offers_weight
         self._looked_at: set[Any] = set()
-        self.notes: list[
-            str
-        ] = []  # what is to be said of columns that were read, or not, without being named
+        # what is to be said of columns that were read, or not, without being named
+        self.notes: list[str] = []
 
     def references(
         self,
@@ -419,7 +418,11 @@ class Opener:
             self._say_unused(source)
         source = self._with_confidences(opening, source)
         labels_alone = is_target and "probabilities" not in source.fields
-        if self._threshold is None or labels_alone:
+        return source if labels_alone else self._decided(source)
+
+    def _decided(self, source: Source) -> Source:
+        """The source with the answers that the threshold makes of its probabilities, where there is one."""
+        if self._threshold is None:
             return source
         if self._decides_for is None:
             # the class that the threshold is about, where the source tells its classes
@@ -640,13 +643,14 @@ S = TypeVar("S", bound=Source)
 
 _AUTO = "auto"
 _MOST = 100
+# ids, and what a suggestion of rows to label wrote
 _OURS = (
     "id",
     "row",
     "draw",
     "probability",
     "share",
-)  # ids, and what a suggestion of rows to label wrote
+)
 _INPUTS = ("group", "input", "output")  # fields that may be inputs of the model
 
 

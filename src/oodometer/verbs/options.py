@@ -760,9 +760,8 @@ class Judged(Verdicts):
         labels = getattr(self, "labels", None)
         columns = labels if isinstance(labels, (list, tuple)) else [labels]
         judged = isinstance(self.judge, (str, list, tuple)) and bool(self.judge)
-        named = judged and all(
-            isinstance(name, str) for name in columns
-        )  # no cells, as they else would be
+        # no cells, as they else would be
+        named = judged and all(isinstance(name, str) for name in columns)
         object.__setattr__(self, "labels", None if named else labels)
         super().__post_init__()
         if named:

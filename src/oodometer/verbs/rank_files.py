@@ -53,13 +53,11 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     mapping = _renamings(options)
     table = None
     if options.examples is not None:
-        examples = _named_examples(options.examples)
-        table = open_table(examples, [key, label, CHOSEN, *mapping])
-        if options.label is None and label not in table.columns:
-            label = _label_column(examples, table, label)
+        table, label = _open_examples(options, key, label, mapping)
     opener = _opener(mapping, options)
-    files = [said_model(model) for _, model in models]
-    sources, names_rows = _open_files([model for _, model in models], files, key, opener, options)
+    names, paths = zip(*models, strict=True)
+    files = [said_model(path) for path in paths]
+    sources, names_rows = _open_files(paths, files, key, opener, options)
     key = names_rows or ROW
     opener.check(() if table is None else table.columns)
     records = _read(sources, files, options)
@@ -67,18 +65,16 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         records = _numbered(records, files)
     records, ids = _in_order_of_first(records, key, files)
     if table is None:
-        codes, chosen = _labels_of_files(records, files, ids), None
+        labels = Labels(_labels_of_files(records, files, ids))
     else:
-        codes, chosen = _labels_of_examples(table, records[0], ids, key, label, options)
+        labels = _labels_of_examples(table, records[0], ids, key, label, options)
+    codes, chosen = labels.codes, labels.chosen
     if chosen is None:
         chosen = _chosen_in_files(records, key, len(ids))
     labelled = np.flatnonzero(codes >= 0)
     rows = np.concatenate([labelled, np.flatnonzero(codes < 0)])
-    clusters = _clusters(records[0], ids, labelled, key, options.cluster)
-    if table is not None and not len(labelled):
-        raise _without_labels(table)
     return Answered(
-        names=tuple(name for name, _ in models),
+        names=names,
         sources=tuple(files),
         records=tuple(record.take(rows).without_labels() for record in records),
         labels=codes[labelled].astype(np.int64),
@@ -89,7 +85,7 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         label_column="label" if table is None else label,
         chosen=chosen[labelled] if chosen[labelled].any() else None,
         references=_known_ground(references, opener, Axes(records[0].classes)),
-        clusters=clusters,
+        clusters=_clusters(records[0], ids, labelled, key, options.cluster),
         cluster_column=options.cluster or key,
         notes=tuple(opener.notes),
     )
@@ -101,6 +97,17 @@ def _named_examples(examples: Any) -> Any:
         return examples
     cells = as_cells(examples)
     return {ROW: np.arange(len(cells)), "label": cells}
+
+
+def _open_examples(
+    options: Asked, key: str, label: str, mapping: Mapping[str, str]
+) -> tuple[RawTable, str]:
+    """The labels as a table, and the column of it that holds the truth."""
+    examples = _named_examples(options.examples)
+    table = open_table(examples, [key, label, CHOSEN, *mapping])
+    if options.label is None and label not in table.columns:
+        label = _label_column(examples, table, label)
+    return table, label
 
 
 def _label_column(examples: Any, table: RawTable, label: str) -> str:
@@ -139,15 +146,6 @@ def _renamings(options: Asked) -> dict[str, str]:
 def _are_numbers(column: Array, names: Sequence[str]) -> bool:
     """Whether ids are whole numbers, none of which repeats."""
     return column.dtype.kind in "iu" and not any("_" in name for name in names)
-
-
-def _without_labels(table: RawTable) -> InputError:
-    return InputError(
-        "labelled rows",
-        got="none: no row has a label",
-        remedy="fill in a few, or leave --examples out to rank without any label",
-        file=table.file or table.name,
-    )
 
 
 def _references(options: Asked, models: int) -> Sequence[Any]:
@@ -504,6 +502,13 @@ def _labels_of_examples(
         if code >= 0:
             codes[at] = code
         chosen[at] |= examples.chosen[row]
+    if (codes < 0).all():
+        raise InputError(
+            "labelled rows",
+            got="none: no row has a label",
+            remedy="fill in a few, or leave --examples out to rank without any label",
+            file=file,
+        )
     return Labels(codes, chosen if tells else None)
 
 
