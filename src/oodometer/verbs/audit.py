@@ -39,6 +39,7 @@ from ..results import Estimate, Interval
 from ..results.alarms import AlarmRule
 from ..store import Source, refuse_clashes
 from ..store.where import parse_where
+from ..vectors import several
 from .clusters import clustered_labels
 from .estimate import estimated
 from .estimate_job import EstimateJob
@@ -185,8 +186,8 @@ def _read(options: AuditJob, execution: Execution) -> _Read:
     sources = opener.references(options.reference, options.classes)
     target = opener.target(options.target, where=options.where)
     _check_key(target, options)
-    label_inputs = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
-    files = [open_labels(data, opener.labels) for data in label_inputs if data is not None]
+    given = [] if options.labels is None else several(options.labels)
+    files = [open_labels(data, opener.labels) for data in given if data is not None]
     opener.check()
     quiet = execution.heard_by(None)
     reference = Predictions.concat(
@@ -279,7 +280,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         judged = _judge(labels, scored, headline.interval, level, seed)
     # of the target's own labels the estimate has spoken
     of_truth = _said_of_truth(parts, scored) if files else []
-    suggestion = _suggest(scored, parts, sources[0], options)
+    suggestion = _suggest(scored, parts, sources[0], options) if options.suggest else None
     today = judged.estimate or headline
     none = np.zeros(0, dtype=np.int64)
     row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
@@ -423,10 +424,8 @@ def _said_of_truth(parts: Sequence[LabelledRows], scored: _Scored) -> list[str]:
 
 def _suggest(
     scored: _Scored, parts: Sequence[LabelledRows], reference: Source, options: AuditJob
-) -> Suggestion | None:
-    """Rows to label next, where so asked; they are written to the file that is named."""
-    if not options.suggest:
-        return None
+) -> Suggestion:
+    """Rows to label next; they are written to the file that is named."""
     done = [part.row[part.correct >= 0] for part in parts]
     suggestion = suggest(
         scored.score,
