@@ -323,6 +323,15 @@ class Hooks:
     stop_after: int | None = None
     keep_epochs: bool = False
 
+    def last_of(self, steps: int) -> int:
+        """The last step of a training of so many."""
+        return steps if self.stop_after is None else min(steps, self.stop_after)
+
+    def before_steps(self, done: int) -> None:
+        """Tell of the step that an earlier training ended with, if any."""
+        if self.on_step is not None and done:
+            self.on_step(done)
+
     def after_step(self, done: int, last: int) -> None:
         """Tell of a step."""
         if self.on_step is not None:
@@ -406,7 +415,7 @@ def train(
     optimizer = config.optimizer_of(trained)
     first_steps = np.cumsum([0, *batches.steps(config.epochs)])
     total = int(first_steps[-1])
-    last = total if hooks.stop_after is None else min(total, hooks.stop_after)
+    last = hooks.last_of(total)
     state = _State(net, optimizer, checkpoint, config.fingerprint(name))
     state.resume(last, hooks.goes_on)
     net.train()
@@ -426,8 +435,7 @@ def train(
         state.step()
 
     try:
-        if hooks.on_step is not None and state.done:
-            hooks.on_step(state.done)
+        hooks.before_steps(state.done)
         while state.done < last:
             epoch = int(np.searchsorted(first_steps, state.done, side="right")) - 1
             begin = int(first_steps[epoch])

@@ -179,28 +179,23 @@ class WordNet:
         """
         end, small = _ending(like, part), base.lower()
         forms = sorted(form for form in self._forms[part][small] if _ending(form, part) == end)
-        form: str | None = forms[-1] if forms else None
         if end == "ed" and (forms or f" {small} " in _UNCHANGED):
-            (early, late), model = (
-                self._pasts(small),
-                self._pasts((self.bases(like, part) or ("",))[-1]),
-            )
-            form = (
-                None
-                if early != late and model[0] == model[1]
-                else late
-                if like == model[1]
-                else early
-            )
-            return form
-        if form is None and (
-            end not in ("er", "est")
-            or len(re.findall("[aeiouy]+", re.sub("[ey]$", "", small))) == 1
-        ):
+            return self._past(small, like, part)
+        form: str | None = forms[-1] if forms else None
+        syllables = len(re.findall("[aeiouy]+", re.sub("[ey]$", "", small)))
+        if form is None and (syllables == 1 or end not in ("er", "est")):
             form = next(
                 re.sub(old, new, base) for old, new in _SPELLING[end] if re.search(old, base)
             )
         return form if form and small in self.bases(form.lower(), part) else None
+
+    def _past(self, verb: str, like: str, part: str) -> str | None:
+        """Past or participle of an irregular verb, whichever another word is; None where that may be either."""
+        early, late = self._pasts(verb)
+        past, participle = self._pasts((self.bases(like, part) or ("",))[-1])
+        if early != late and past == participle:
+            return None
+        return late if like == participle else early
 
     def _pasts(self, verb: str) -> tuple[str, str]:
         """Past and participle of a verb, the same word for many."""
