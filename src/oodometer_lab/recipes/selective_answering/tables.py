@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations, product
 from typing import Any
 
@@ -189,7 +190,6 @@ TOLERANCES = tuple(
     percent / 100 for percent in range(55, 100, 5)
 )  # the paper's, over which b is averaged
 _ROUNDS = 50  # of 200 replicates each: 10,000, so that one among ninety looks can be beyond chance
-_OPTIONS = ("tolerance", "weights", "grid", "steps", "risk", "coverage")
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,15 @@ def shares_of(
     confidences = [np.asarray(record.probabilities).max(axis=1) for record in records]
     verdicts = [record.verdicts for record in records]
     groups = [Ranks.of(*of_model).groups for of_model in zip(confidences, verdicts, strict=True)]
-    options = _options_of(settings)
+    replicates_of = partial(
+        replicated,
+        tolerance=settings["tolerance"],
+        weights=tuple(settings["weights"]),
+        grid=settings["grid"],
+        steps=settings["steps"],
+        risk=settings["risk"],
+        coverage=settings["coverage"],
+    )
     early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
     leads = {metric: _Leads(len(models)) for metric in (*RANKED, SIDE)}
     parted, tail = {pair: np.zeros(shape) for pair in permutations(RANKED, 2)}, np.zeros(shape)
@@ -242,7 +250,7 @@ def shares_of(
         curves = jointly_resampled(groups, confidences, verdicts, seed)
         ahead = {}
         for metric, lead in leads.items():
-            values = [replicated(curve, metric, **options) for curve in curves]
+            values = [replicates_of(curve, metric) for curve in curves]
             ahead[metric] = lead.add(np.stack(values, axis=1))
         for metric_a, metric_b in parted:
             parted[metric_a, metric_b] += (
@@ -261,11 +269,6 @@ def shares_of(
         tail / replicates,
         _tail_seen(groups, early),
     )
-
-
-def _options_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the settings that the measures know."""
-    return {key: settings[key] for key in _OPTIONS} | {"weights": tuple(settings["weights"])}
 
 
 class _Leads:
