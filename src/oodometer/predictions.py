@@ -596,26 +596,22 @@ def check_fields(
     supplied = {name: supplied[name] for name in FIELDS if name in supplied}
     beside = [name for name, about in FIELDS.items() if positions and about.positions]
     ordered = refuse_classes_beside_positions([*supplied, *beside], classes)
-    arrays: Json = {}
-    for name, value in supplied.items():
-        if (check := FIELDS[name].check) is not None:
-            arrays[name] = check(value, classes, learnt)
-        elif FIELDS[name].cell == "truth":
-            arrays[name] = _truths(value, name)
+    arrays = _checked(supplied, classes, learnt)
     coded = {name: value for name, value in supplied.items() if FIELDS[name].cell == "class"}
+    names: ClassNames | None = None
+    entries = None
     if ordered is None:
         classes = _class_names(coded, arrays, classes)
+        names = classes or ()
+    else:
+        entries = arrays.get(ordered)
     for name, value in coded.items():
-        class_names = None if ordered is not None else classes or ()
-        entries = None if ordered is None else arrays.get(ordered)
-        arrays[name] = codes = _coded(value, name, class_names, entries)
+        arrays[name] = codes = _coded(value, name, names, entries)
         if noted := _noted(value, name, codes, classes or ()):
             learnt["noted"] = learnt.get("noted", {}) | noted
-    for name, value in supplied.items():
-        if name not in arrays:
-            arrays[name] = as_numpy(value)
+    arrays |= {name: as_numpy(value) for name, value in supplied.items() if name not in arrays}
     rows = _one_length(arrays)
-    if "prediction" in arrays and "probabilities" in arrays:
+    if {"prediction", "probabilities"} <= arrays.keys():
         learnt["argmax"] = follows_argmax(
             arrays["prediction"], arrays["probabilities"], classes or ()
         )
@@ -623,6 +619,17 @@ def check_fields(
         if (give := FIELDS[name].give) is not None:
             arrays |= give(arrays, learnt)
     return CheckedFields(rows, classes, arrays, learnt)
+
+
+def _checked(supplied: Plain, classes: ClassNames | None, learnt: Json) -> Json:
+    """The arrays of fields that have a check of their own, and verdicts; ``learnt`` is added to."""
+    arrays: Json = {}
+    for name, value in supplied.items():
+        if (check := FIELDS[name].check) is not None:
+            arrays[name] = check(value, classes, learnt)
+        elif FIELDS[name].cell == "truth":
+            arrays[name] = _truths(value, name)
+    return arrays
 
 
 def _truths(value: Any, name: str) -> Array:
