@@ -162,7 +162,9 @@ class _SeenClasses:
     answered: bool = True
     rows: int = 0
 
-    def add(self, coded: Coded, name: str, column: str, file: str | None, places: Array) -> None:
+    def add(
+        self, coded: Coded, name: str, column: str, file: str | None, places: Sequence[int] | Array
+    ) -> None:
         """Count cells of a field of this name, each of which has a place in its file."""
         self.columns[column].update(coded.values)
         (self.labels if name == "label" else self.predicted).update(coded.values)

@@ -940,12 +940,11 @@ def _wanted(
         if modality == "image":
             cls = type(find_image_shift(name, inputs.preset))
             levels = own or every or tuple(map(str, cls.severities))
-            numbers = [int(level) if level.isdecimal() else level for level in levels]
         else:
             cls = find_text_shift(name, dialogues=modality == "dialogue")
-            levels = numbers = own or every or cls.usual
-        for number in numbers:
-            cls().check_severity(number)
+            levels = own or every or cls.usual
+        for level in levels:
+            cls().check_severity(int(level) if modality == "image" and level.isdecimal() else level)
         out[cls] = tuple(dict.fromkeys((*out.get(cls, ()), *levels)))
     inputs.check(list(out))
     return out

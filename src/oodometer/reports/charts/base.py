@@ -484,7 +484,7 @@ def _draw_lines(plot: Plot, lines: Sequence[Line]) -> None:
 
     def is_at_left(value: float) -> bool:
         """Whether a label stands to the left of its line: where there is more room."""
-        place = (value - first) / (last - first)
+        place: float = (value - first) / (last - first)
         return place > (0.5 if value == farthest else 0.4)
 
     # Of labels on one side of their lines the outermost line has the highest, so that no line crosses a label.

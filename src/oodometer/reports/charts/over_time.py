@@ -398,7 +398,7 @@ def changes(job: Result, index: int) -> list[Figure]:
     return out
 
 
-def _parts_of_several_runs(job: Result) -> list[Result]:
+def _parts_of_several_runs(job: Result) -> Sequence[Result]:
     """The newest chunks, or the first slices, that more than one run looked at."""
     kind = cut_of(job)
     if kind == "target":
