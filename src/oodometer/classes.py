@@ -24,9 +24,8 @@ from .errors import ClassesError, InputError
 
 ClassNames = tuple[int | str, ...]
 _MOST_CANDIDATES = 2**31 - 1  # positions are int32
-NO_ANSWER = (
-    "(none)"  # the class of predictions that are null, as an answer is that could not be read
-)
+# the class of predictions that are null, as an answer is that could not be read
+NO_ANSWER = "(none)"
 # What people and libraries write in the place of a label that they do not have.
 _MISSING = frozenset(
     ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "null", "nan", "-nan")
@@ -681,9 +680,8 @@ def matched(
             out.append(None)
             continue
         key = _text_of_class(plain)
-        if (
-            not names and key.isdecimal()
-        ):  # a function names no classes: they are the numbers of its columns
+        # a function names no classes: they are the numbers of its columns
+        if not names and key.isdecimal():
             out.append(int(key))
             continue
         if key not in names and images:

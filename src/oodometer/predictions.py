@@ -45,9 +45,8 @@ __all__ = ["FIELDS", "Predictions"]
 
 
 T = TypeVar("T")
-CONTENT_KEYS = (
-    "content keys"  # of the rows as they came, which calibration, picking and joining keep
-)
+# of the rows as they came, which calibration, picking and joining keep
+CONTENT_KEYS = "content keys"
 _MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
@@ -321,9 +320,8 @@ class Predictions:
         def make() -> Array:
             out: Array = (label == predicted).view(np.int8)
             if len(label) and label.min() < 0:
-                out[
-                    label == -1
-                ] = -1  # -2 is a class that the model does not know, so that it is wrong
+                # -2 is a class that the model does not know, so that it is wrong
+                out[label == -1] = -1
             return out
 
         return self.derived("verdicts", make)
@@ -373,9 +371,8 @@ class Predictions:
         if "top" in source_cache and (isinstance(pick, slice) or self.calibrated is None):
             # of calibrated rows it is known to rounding: where they are copied it is worked out anew
             cache["top"] = kernels.Top(*(value[pick] for value in source_cache["top"]))
-        if (
-            not isinstance(pick, slice) and "noted" in source_cache
-        ):  # rows that are left of a batch: of the whole
+        # rows that are left of a batch: of the whole
+        if not isinstance(pick, slice) and "noted" in source_cache:
             cache["noted"] = source_cache["noted"]
         return cache
 
@@ -423,9 +420,8 @@ class Predictions:
         The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
         cache: Json = {}
-        if (
-            CONTENT_KEYS in self._cache
-        ):  # samples of calibrated rows are those of the rows as they came
+        # samples of calibrated rows are those of the rows as they came
+        if CONTENT_KEYS in self._cache:
             cache[CONTENT_KEYS] = self._cache[CONTENT_KEYS]
         if top is not None:
             cache |= {"top": top, "uncalibrated": self.probabilities}

@@ -53,17 +53,10 @@ Drawn = list[Figure | None]
 
 FEW = 10  # rows to label first: enough to refute an estimate
 MORE = 20  # rows to suggest where the curve names no number
-MOST_SENTENCES = (
-    4  # sentences that stand before the fold, where none of them says how far to trust the number
-)
-BARE = (
-    "-v",
-    "--verbose",
-    "-q",
-    "--quiet",
-    "--debug",
-    "--no-config",
-)  # take no value, as all other options do
+# sentences that stand before the fold, where none of them says how far to trust the number
+MOST_SENTENCES = 4
+# take no value, as all other options do
+BARE = ("-v", "--verbose", "-q", "--quiet", "--debug", "--no-config")
 NEXT: dict[str, str] = WORDS["next"]
 Step = dict[str, str]
 """What to do next: ``text``, and ``line``, the command that does it."""
@@ -253,9 +246,8 @@ def next_step(command: str, result: Result) -> Step:
     }
     if command in after:
         return after[command](result)
-    if command == "evaluate" and "accuracy" not in (
-        result.get("metrics") or {"accuracy": None}
-    ):  # scores alone
+    # scores alone
+    if command == "evaluate" and "accuracy" not in (result.get("metrics") or {"accuracy": None}):
         line = again(result, PlanOptions, "plan", "--difference", "0.03", files=1)
         return {"text": NEXT["graded"], "line": line or "oodometer.plan(scores, difference=0.03)"}
     if command in ("evaluate", "backtest"):

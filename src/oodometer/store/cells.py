@@ -476,12 +476,8 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
     return key_cells(cells, column)
 
 
-_AXES: dict[Kind, int] = {
-    "numbers": 2,
-    "classes": 2,
-    "truths": 2,
-    "nested": 3,
-}  # of an array of a kind; else 1
+# of an array of a kind; else 1
+_AXES: dict[Kind, int] = {"numbers": 2, "classes": 2, "truths": 2, "nested": 3}
 
 
 def sample_axis(kind: Kind) -> int:

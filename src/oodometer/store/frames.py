@@ -326,9 +326,8 @@ def _of_frame(data: Any) -> Any:
         if hasattr(data, "reindex") and not any(
             name in table.column_names for name in data.index.names
         ):
-            index = index_of({"": data}) or {
-                "__index_level_0__": np.arange(len(data))
-            }  # Arrow leaves out counts
+            # Arrow leaves out counts
+            index = index_of({"": data}) or {"__index_level_0__": np.arange(len(data))}
             for name in set(index) - set(table.column_names):
                 table = table.append_column(name, pa.array(index[name]))
         return table

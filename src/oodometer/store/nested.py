@@ -33,9 +33,8 @@ _ANSWERS = {
     if field.elsewhere and field.kind in ("class", "number", "numbers")
 }
 _ANSWERS = (_ANSWERS - {"label"}) | {"output"}  # fields whose column may hold such cells
-_VECTORS = {
-    name for name, field in FIELDS.items() if field.kind == "numbers"
-}  # and vectors of Spark
+# and vectors of Spark
+_VECTORS = {name for name, field in FIELDS.items() if field.kind == "numbers"}
 _OFF = 0.02  # by which probabilities of a tool may miss 1
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 _NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")  # as numpy prints an array
@@ -462,9 +461,8 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     values = seen.values
     if isinstance(values[0], str):
         return Unfolded(column, "percents", (column,), text=True)
-    if (
-        _is_list(values[0]) and len(values[0]) == 1 and _is_list(values[0][0])
-    ):  # of one list, as of older pipelines
+    # of one list, as of older pipelines
+    if _is_list(values[0]) and len(values[0]) == 1 and _is_list(values[0][0]):
         values = [value[0] for value in values if value]
     first = values[0]
     if _is_vector(first):

@@ -425,9 +425,8 @@ class ReaderSource(Source):
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Ranges of row groups, record batches or rows, or of the bytes of text."""
         pieces = self.ranges(target_rows, each)
-        together = any(
-            piece.before is None for piece in pieces
-        )  # one after another: only a pass tells their rows
+        # one after another: only a pass tells their rows
+        together = any(piece.before is None for piece in pieces)
         return [
             self._part(group)
             for group in ([tuple(pieces)] if together else [(piece,) for piece in pieces])
@@ -438,9 +437,8 @@ class ReaderSource(Source):
     ) -> Iterator[Predictions]:
         """One pass over everything."""
         done = 0
-        pieces = (
-            self.counted() if self.layout.extra or self.where else self.pieces
-        )  # whose types must agree
+        # whose types must agree
+        pieces = self.counted() if self.layout.extra or self.where else self.pieces
         for record in self._part(pieces).batches(fields, rows):
             done += record.rows
             yield record

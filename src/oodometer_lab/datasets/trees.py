@@ -69,11 +69,8 @@ def numbered(text: str) -> str:
 
 
 WSJ, GUM = "wsj_sample_trees.jsonl.xz", "gum_const.jsonl.xz"
-SHARES = (
-    0.75,
-    0.1,
-    0.15,
-)  # of the documents of the Wall Street Journal's sample: training, development, test
+# of the documents of the Wall Street Journal's sample: training, development, test
+SHARES = (0.75, 0.1, 0.15)
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _TRACE = "-NONE-"
 

@@ -466,9 +466,8 @@ def words_of(factor: Factor, attributions: WordAttributions) -> list[int]:
     if value is None:
         return []
     step = _NUDGE * (float(np.abs(attributions.values).max()) or 1.0)
-    threshold = step / (
-        100 * max(1, len(attributions.values))
-    )  # a mean of n words moves by a share of 1 / n
+    # a mean of n words moves by a share of 1 / n
+    threshold = step / (100 * max(1, len(attributions.values)))
     out = []
     for index in range(len(attributions.values)):
         moved = attributions.values.copy()

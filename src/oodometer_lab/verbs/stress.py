@@ -451,9 +451,8 @@ class _Asker:
             record, truncated = read_all(path, ("id", KEY)), int(note["truncated"])
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_suffix(".json").unlink(
-                missing_ok=True
-            )  # of an older file, which is about to be replaced
+            # of an older file, which is about to be replaced
+            path.with_suffix(".json").unlink(missing_ok=True)
             prediction = predict(
                 question.run.classifier,
                 question.data,

@@ -44,15 +44,8 @@ WORDS: Json = tomllib.loads(
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _ROOM = 0.06  # of the span, kept free at either end so that no mark touches an edge
-_LOOKS = (
-    "color",
-    "stroke",
-    "fill",
-    "shape",
-    "strokeDash",
-    "size",
-    "opacity",
-)  # their fields hold looks, no numbers
+# their fields hold looks, no numbers
+_LOOKS = ("color", "stroke", "fill", "shape", "strokeDash", "size", "opacity")
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,8 @@ from .looks import (
 
 MEANINGS: dict[str, str] = WORDS["families"]
 _FULL = 0.1  # an error that gets the strongest colour, where none is larger than its double
-_STRONGEST = (
-    0.62  # opacity at the largest error; above it the number in the cell would be hard to read
-)
+# opacity at the largest error; above it the number in the cell would be hard to read
+_STRONGEST = 0.62
 GLYPHS = {
     "circle": '<circle cx="17" cy="7" r="4" style="fill:COLOR"/>',
     "square": '<rect x="13" y="3" width="8" height="8" style="fill:COLOR"/>',
@@ -584,9 +583,8 @@ def shots(result: Result) -> Figure | None:
     models_with_accuracy = [(row, item) for row, item in models if item]
     if not models_with_accuracy:
         return None
-    labels = int(result.get("labelled") or 0) - int(
-        result.get("chosen") or 0
-    )  # those that were drawn at random
+    # those that were drawn at random
+    labels = int(result.get("labelled") or 0) - int(result.get("chosen") or 0)
     rows: Rows = []
     for row, accuracy in models_with_accuracy:
         right = f"{number(row['evidence'].get('right'))} of {number(labels)}"

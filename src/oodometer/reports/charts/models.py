@@ -193,9 +193,8 @@ STYLES: dict[str, tuple[str, tuple[int, int]]] = {
 }
 """Colour and dash of the line of a domain."""
 _STEADY = 0.1  # coverage from which on the axis has to hold the bands
-_FIRST = (
-    0.2  # the share of the rows where careful applications work, and where curves keep more points
-)
+# the share of the rows where careful applications work, and where curves keep more points
+_FIRST = 0.2
 _APART = 0.005  # of accuracy; a smaller lead is not worth a word
 _MOST_EARLY, _MOST_LATE = 20, 30  # points of a curve
 _TONE: Spec = {"field": "c", "type": "nominal", "scale": None}

@@ -18,12 +18,8 @@ from ..files import check_unpacked, opened, translated
 from .base import Answers, JsonStream, LogOptions, Metric, mapping
 
 _TIMES = ("total_time", "working_time")  # seconds of a sample
-_USED = (
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-    "total_cost",
-)  # of each model that it asked
+# of each model that it asked
+_USED = ("input_tokens", "output_tokens", "total_tokens", "total_cost")
 _ATTACHED = "attachment://"
 _ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
 _LOCAL = 30  # bytes of a member's own header, before its name and its extra field
@@ -401,9 +397,8 @@ def _members(file: str, predicate: Callable[[str], bool]) -> Iterator[Any]:
                 )
                 source = pa.BufferReader(stream.read(member.compress_size))
                 with pa.CompressedInputStream(source, "zstd") as unpacked:
-                    content = bytes(
-                        unpacked.read(member.file_size + 1)
-                    )  # no more than was promised
+                    # no more than was promised
+                    content = bytes(unpacked.read(member.file_size + 1))
                 if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
                     raise ValueError(f"{name} has another checksum than the archive says")
             with translated(file, "JSON"):

@@ -86,9 +86,8 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         tensors: dict[str, Any] = library.load(content)
         size = int.from_bytes(content[:8], "little")
         about: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__", {})
-    except (
-        Exception
-    ) as error:  # the library raises a class of its own, which it does not export everywhere
+    # the library raises a class of its own, which it does not export everywhere
+    except Exception as error:
         got = "something else"
         raise InputError(
             "a safetensors file", got=got, remedy="remove it and train again", file=str(path)
@@ -159,9 +158,8 @@ class Best:
         stopped: KeyboardInterrupt | None = None
         try:
             value = float(self.loss())
-        except (
-            KeyboardInterrupt
-        ) as error:  # a training that goes on would not look at this step again
+        # a training that goes on would not look at this step again
+        except KeyboardInterrupt as error:
             stopped, value = error, float(self.loss())
         net.train()
         if value < self.value:

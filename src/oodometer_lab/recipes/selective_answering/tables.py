@@ -43,9 +43,8 @@ class Steps:
     def __init__(self, curve: Mapping[str, Any], rows: int) -> None:
         answered = np.ceil(rows * COVERAGES - 1e-9)
         self.rows = np.diff(answered, prepend=0.0)
-        right = np.diff(
-            np.asarray(curve["y"]) * answered, prepend=0.0
-        )  # errors of a tie are shares of rows
+        # errors of a tie are shares of rows
+        right = np.diff(np.asarray(curve["y"]) * answered, prepend=0.0)
         self.falling = _falling(np.clip(right, 0, self.rows), self.rows)
 
 
@@ -186,9 +185,8 @@ def _mean(right: Array, rows: Array, steps: Array | slice = slice(None)) -> Arra
 RANKED = ("accuracy", "auc_coverage", "disca")
 SIDE = "coverage_at_risk"
 """The third measure, which says with whom it sides where two rankings part."""
-TOLERANCES = tuple(
-    percent / 100 for percent in range(55, 100, 5)
-)  # the paper's, over which b is averaged
+# the paper's, over which b is averaged
+TOLERANCES = tuple(percent / 100 for percent in range(55, 100, 5))
 _ROUNDS = 50  # of 200 replicates each: 10,000, so that one among ninety looks can be beyond chance
 
 

@@ -15,14 +15,16 @@ from typing import final
 from oodometer.errors import InputError
 
 PARTS = ("noun", "verb", "adj", "adv")
-_RULES = {  # ending that is taken off, and what is put in its place
+# ending that is taken off, and what is put in its place
+_RULES = {
     "noun": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
     "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
     "adj": "er: est: er:e est:e",
     "adv": "",
 }
 _ENDINGS = {part: [rule.split(":") for rule in rules.split()] for part, rules in _RULES.items()}
-_SPELLING = {  # regular forms: the first rule that fits
+# regular forms: the first rule that fits
+_SPELLING = {
     "s": [
         (r"([^aeiou])y$", r"\1ies"),
         (r"(s|x|z|ch|sh|\bgo|ergo|echo|veto)$", r"\1es"),
@@ -36,7 +38,8 @@ _SPELLING = {  # regular forms: the first rule that fits
     },
 }
 _UNCHANGED = " bet burst cast cost cut hit hurt let put quit read rid set shed shut spread upset "
-_BEFORE = (  # the words before one -> the parts of speech that they speak for
+# the words before one -> the parts of speech that they speak for
+_BEFORE = (
     (
         " a an the my your his her its our their this that these those some any every no ",
         ("noun", "adj"),
@@ -159,9 +162,8 @@ class WordNet:
                 for start in self._index[kind][base]:  # where the line of a meaning begins
                     cells = data[start : data.index(b"\n", start)].split(b" ", 4 + 2 * 255)
                     words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
-                    names = [
-                        name.decode("ascii").partition("(")[0] for name in words
-                    ]  # (p) marks adjectives
+                    # (p) marks adjectives
+                    names = [name.decode("ascii").partition("(")[0] for name in words]
                     if not any(name[0].isdigit() for name in names):
                         as_is = not inflect or small == base
                         out.update(

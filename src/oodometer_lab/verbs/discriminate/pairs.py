@@ -119,9 +119,8 @@ def _open(
 ) -> tuple[Source, dict[str, str]]:
     """The source, and the renamings of its columns; `InputError` that names what it ``needs`` where it has no texts."""
     source = opener.open(data, needs_fields=False)
-    if (
-        source.lacking is not None
-    ):  # which speaks of labels and probabilities; nobody needs them here
+    # which speaks of labels and probabilities; nobody needs them here
+    if source.lacking is not None:
         expected = f"columns {', '.join(needs[:-1])} and {needs[-1]}"
         raise _lacks(expected, source.columns, needs, source.path)
     if "input" not in source.fields:
@@ -161,9 +160,8 @@ def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | N
     if isinstance(source, RecordSource):
         gold = source.record.columns.get("gold")
         return None if gold is None else gold.tolist()
-    column_of = {
-        renamed.get(name, name.strip()): name for name in reversed(source.columns)
-    }  # our name -> the file's
+    # our name -> the file's
+    column_of = {renamed.get(name, name.strip()): name for name in reversed(source.columns)}
     if "gold" not in column_of:
         return None
     away = {**renamed, column_of["gold"]: "output"}

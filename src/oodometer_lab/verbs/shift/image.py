@@ -242,9 +242,8 @@ def _write(image: Array, path: Path) -> None:
     packed = io.BytesIO()
     pillow_image("writing images").fromarray(image).save(packed, how, **more)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(
-        f".{path.name}.tmp"
-    )  # of this name alone, so that none is left when the job goes on
+    # of this name alone, so that none is left when the job goes on
+    beside = path.with_name(f".{path.name}.tmp")
     beside.write_bytes(packed.getvalue())
     os.replace(beside, path)
 
@@ -355,9 +354,8 @@ class _ArrayJob(FileJob):
         path.parent.mkdir(exist_ok=True)
         if self.layout:
             labels = np.tile(arrays[str(self.examples.label)], len(_levels(self.copies[number][1])))
-            small = (
-                labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < 256
-            )  # as published
+            # as published
+            small = labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < 256
             labels = labels.astype(np.uint8) if small else labels
             write(
                 path.parent / LABELS,
