@@ -707,7 +707,10 @@ def vote_trade_off(result: Result) -> Figure | None:
 
 def _trade_off_title(lines: _TradeOffs, judges: Any) -> str:
     """What it costs in reliability to ask for one judge less, where it costs most."""
-    losses = [(o[-1].held["value"] - o[-2].held["value"], n, o) for n, o in lines]
+    losses = [
+        (bounds[-1].held["value"] - bounds[-2].held["value"], rows, bounds)
+        for rows, bounds in lines
+    ]
     lost, row_count, bounds = max(losses, key=lambda item: item[0])
     one_less, all_judges = bounds[-2:]
     often, draws = percent(all_judges.held["value"], 0), f"of the draws of {number(row_count)} rows"
