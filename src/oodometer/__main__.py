@@ -22,10 +22,8 @@ class Terminated(KeyboardInterrupt):
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    for sign in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # a second one does not wait, and ends in no traceback
+    # a second one does not wait, and ends in no traceback
+    for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, lambda again, frame: _leave(128 + again, at_once=True))
     code = None if frame is None else frame.f_code
     if (
@@ -33,9 +31,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
         and code.co_filename == "<frozen importlib._bootstrap>"
         and code.co_name in _LOCKING
     ):
-        _leave(
-            128 + number, at_once=True
-        )  # at locks of modules an exception is lost, and the next import hangs
+        # at locks of modules an exception is lost, and the next import hangs
+        _leave(128 + number, at_once=True)
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
@@ -77,9 +74,8 @@ def _leave(code: int, at_once: bool = False) -> None:
             if give_back is not None and not at_once:
                 give_back(0)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(
-            OSError, RuntimeError, ValueError, AttributeError
-        ):  # nobody may be there any more to read it
+        # nobody may be there any more to read it
+        with suppress(OSError, RuntimeError, ValueError, AttributeError):
             stream.flush()
     os._exit(code)
 

@@ -80,9 +80,8 @@ def _is_cell(value: Any) -> bool:
 
 def columns_of(value: Any) -> list[Any] | None:
     """Names of the columns of a frame or of a table of Arrow; None for anything else."""
-    lazy = getattr(
-        value, "collect_schema", None
-    )  # of polars, which warns where its columns are asked
+    # of polars, which warns where its columns are asked
+    lazy = getattr(value, "collect_schema", None)
     names = (
         lazy().names() if lazy else getattr(value, "column_names", getattr(value, "columns", None))
     )
@@ -316,17 +315,17 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
     """Labels in an array, a list or a Series as a table, and the key to join them by: the index of a Series or a frame,
     where it names rows of the target's once each and no column `id` does. Anything else stays as it is.
     """
+    # several
     if (
         isinstance(labels, (list, tuple))
         and labels
         and not (is_bare(labels) and np.ndim(labels[0]) == 0)
-    ):  # several
+    ):
         pairs = [given_labels(part, target, key) for part in labels]
         return [part for part, _ in pairs], pairs[0][1]
     if is_bare(labels) and _vector(labels) is not None:
-        name = (
-            named if (named := getattr(labels, "name", None)) in FIELDS else "label"
-        )  # or `correct`
+        # or `correct`
+        name = named if (named := getattr(labels, "name", None)) in FIELDS else "label"
         labels = labels.to_frame(name) if hasattr(labels, "reindex") else {name: as_cells(labels)}
     frame = hasattr(labels, "reindex") and not hasattr(target, "reindex")
     if key is None and frame and is_bare(target) and len(labels) != len(target):

@@ -545,9 +545,8 @@ class Bootstrap:
         parts = answers.sums(metric)
         seen = np.abs(parts.sum(1)).sum(-1) / max(parts.shape[1], 1)
         at = np.array([self._index[name] for name in answers.conversation], dtype=np.int64)
-        sums = np.zeros(
-            (self._draws.shape[1], len(parts), parts.shape[2])
-        )  # of whole conversations
+        # of whole conversations
+        sums = np.zeros((self._draws.shape[1], len(parts), parts.shape[2]))
         np.add.at(sums, at, parts.transpose(1, 0, 2))
         resampled = (self._draws @ sums.reshape(len(sums), -1).astype(np.float32)).reshape(
             -1, *sums.shape[1:]

@@ -389,9 +389,8 @@ def _loaded(root: Path, folder: str, weights: str = "") -> Encoder:
     return model
 
 
-_open = lru_cache(maxsize=1)(
-    _loaded
-)  # kept for the next step, which often explains the same one by another method
+# kept for the next step, which often explains the same one by another method
+_open = lru_cache(maxsize=1)(_loaded)
 
 
 def ask(data: RunData, plan: Plan, suites: Sequence[Suite], seed: int, place: Place) -> None:

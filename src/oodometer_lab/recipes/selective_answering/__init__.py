@@ -71,9 +71,8 @@ class SelectiveAnswering(Recipe):
         except LACKS:
             titles = {"IMDb, training set": "train", "IMDb, test set": "imdb", "SST-2": "sst2"}
             loads = {title: partial(data.set, name) for title, name in titles.items()}
-            check_all(
-                entries.needs_of(chosen, config, loads)
-            )  # not the first thing that is missing, but all
+            # not the first thing that is missing, but all
+            check_all(entries.needs_of(chosen, config, loads))
             raise
         out = [
             self._vectors(kind, config, data)
