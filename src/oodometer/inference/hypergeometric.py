@@ -42,9 +42,7 @@ def chance_of_at_least(hits: int, population: int, successes: int, draws: int) -
     return float(chance[max(hits - fewest, 0) :].sum())
 
 
-def hypergeometric_quantiles(
-    shares: Array, population: int, successes: int, draws: int
-) -> Array:
+def hypergeometric_quantiles(shares: Array, population: int, successes: int, draws: int) -> Array:
     """For each share the smallest number of hits that is not exceeded with at least this chance."""
     fewest, chance = hypergeometric_law(population, successes, draws)
     return fewest + np.minimum(np.searchsorted(chance.cumsum(), shares), len(chance) - 1)

@@ -54,6 +54,7 @@ from ..shifts.text import Dropped
 from .options import StressOptions
 from .predict import predict, read_all, sent_models
 from .shift.image import GROUPS, notes_on
+from .shift.severities import severities_by_kind, whole_severity
 from .shift.text import TEXT_GROUPS, Rows, ShiftInputs, Texts, filters_of, refuse_others
 
 Parts = Mapping[int, tuple[Any, ...]]
@@ -915,33 +916,27 @@ def _wanted(
     options: StressOptions, inputs: ShiftInputs, modality: str
 ) -> dict[type[Shift], tuple[str, ...]]:
     """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper."""
-    severity: Any = options.severity
-    every = tuple(
-        dict.fromkeys(
-            map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])
-        )
-    )
     usual = (
         _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]
     )  # texts tell what is known
-    out: dict[Any, tuple[str, ...]] = {}
-    requested = [options.kind] if isinstance(options.kind, str) else options.kind
-    parts = [kind.partition("=") for kind in requested or usual]
-    groups: Any = GROUPS if modality == "image" else TEXT_GROUPS
-    for name, equals, listed in [
-        (name, *rest) for first, *rest in parts for name in groups.get(first, (first,))
-    ]:
-        cls: Any
-        if modality == "image":
-            cls = type(find_image_shift(name, inputs.preset))
-            levels = (
-                tuple(listed.split(",")) if equals else every or tuple(map(str, cls.severities))
-            )
-        else:
-            cls = find_text_shift(name, dialogues=modality == "dialogue")
-            levels = tuple(listed.split(",")) if equals else every or cls.usual
+    images = modality == "image"
+
+    def kind_of(name: str) -> Any:
+        """The class of the shift of this name."""
+        if images:
+            return type(find_image_shift(name, inputs.preset))
+        return find_text_shift(name, dialogues=modality == "dialogue")
+
+    def of_paper(name: str) -> Sequence[Any]:
+        """The severities that the paper of this kind has."""
+        kind = kind_of(name)
+        return kind.severities if images else kind.usual  # type: ignore[no-any-return]
+
+    groups: Any = GROUPS if images else TEXT_GROUPS
+    asked = severities_by_kind(options.kind or usual, options.severity, groups, of_paper)
+    out = {kind_of(name): levels for name, levels in asked.items()}
+    for kind, levels in out.items():
         for level in levels:
-            cls().check_severity(int(level) if modality == "image" and level.isdecimal() else level)
-        out[cls] = tuple(dict.fromkeys((*out.get(cls, ()), *levels)))
+            kind().check_severity(whole_severity(level) if images else level)
     inputs.check(list(out))
     return out

@@ -25,9 +25,10 @@ from oodometer.version import __version__
 from ...datasets.images import decode_image, image_files, pillow_image
 from ...datasets.reading import LABELS, ArrayExamples, ExampleColumns
 from ...results.shifting import ShiftedCopy, Shifting
-from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, find_image_shift
+from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, ImageShift, find_image_shift
 from ..options import ShiftOptions
 from .job import MANIFEST, FileJob, Job, deviations
+from .severities import severities_by_kind, whole_severity
 
 GROUPS = {"all": IMAGE_SHIFTS, "extra": EXTRA_IMAGE_SHIFTS}  # what stands for several kinds
 LARGE = 100  # shorter side from which on the constants for 32 pixels are weak
@@ -355,23 +356,30 @@ class _ArrayJob(FileJob):
         return manifest
 
 
-def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any]) -> Shifting:
+def shift_images(options: ShiftOptions) -> Shifting:
     """Write the shifted copies of a folder of images, or of an NPZ file that holds images."""
-    names = list(dict.fromkeys(kind for name in names for kind in GROUPS.get(name, (name,))))
-    shifts = [find_image_shift(name, options.preset or "cifar-10-c") for name in names]
-    numbers = [
-        int(level) if str(level).isdecimal() else level for level in levels or shifts[0].severities
-    ]
+
+    def made(name: str) -> ImageShift:
+        """The shift of this name."""
+        return find_image_shift(name, options.preset or "cifar-10-c")
+
+    asked = severities_by_kind(
+        options.kind, options.severity, GROUPS, lambda name: made(name).severities
+    )
+    by_shift = {made(name): tuple(map(whole_severity, levels)) for name, levels in asked.items()}
+    shifts = list(by_shift)
     copies: Any = tuple(
         dict.fromkeys(
-            (shift, shift.check_severity(number)) for shift in shifts for number in numbers
+            (shift, shift.check_severity(level))
+            for shift, levels in by_shift.items()
+            for level in levels
         )
     )
     engine = task_engine(options.engine, options.workers)
     folder = Path(options.data).is_dir()
     _check_layout(options, folder)
     if options.layout == "cifar-10-c":
-        copies = tuple((shift, tuple(sorted({*numbers}))) for shift in shifts)
+        copies = tuple((shift, tuple(sorted({*levels}))) for shift, levels in by_shift.items())
         if any(severities != shift.severities for shift, severities in copies):
             raise UsageError(
                 "a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout"

@@ -12,8 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, final
 
@@ -31,6 +30,7 @@ from ...shifts.text import Dropped, ImportantWords, KnownWords, Vocabulary, find
 from ...shifts.text.synonyms import SynonymShift
 from ..options import ShiftOptions
 from .job import MANIFEST, FileJob, deviations
+from .severities import severities_by_kind
 
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 LINES, _TABLES = (".jsonl", ".ndjson"), {".csv": ",", ".tsv": "\t"}
@@ -466,9 +466,7 @@ class _TextJob(FileJob):
         return manifest
 
 
-def shift_texts(
-    options: ShiftOptions, names: Sequence[str], levels: Sequence[Any], *, dialogues: bool
-) -> Shifting:
+def shift_texts(options: ShiftOptions, *, dialogues: bool) -> Shifting:
     """Write the shifted copies of a file of texts, or of dialogues, once all that was asked for makes sense."""
     command = "shift dialogue" if dialogues else "shift text"
     job = _TextJob(command, options, ())
@@ -480,11 +478,18 @@ def shift_texts(
             expected, got=f"a file that ends in {ending}", remedy=remedy, file=str(options.data)
         )
     engine = task_engine(options.engine, options.workers)
-    kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
-    for cls, level in product(kinds, levels):
+    find = partial(find_text_shift, dialogues=dialogues)
+    asked = severities_by_kind(
+        options.kind, options.severity, TEXT_GROUPS, lambda name: find(name).usual
+    )
+    kinds = [find(name) for name in asked]
+    copies = [
+        (cls, level) for cls, levels in zip(kinds, asked.values(), strict=True) for level in levels
+    ]
+    for cls, level in copies:
         cls().check_severity(level)
     job.inputs.check(kinds)
-    job.copies = tuple((cls, label) for cls in kinds for label in dict.fromkeys(map(str, levels)))
+    job.copies = tuple(copies)
     job.check_out(
         "it is the file that is read" if job.out.resolve() == job.source.resolve() else None
     )
