@@ -166,7 +166,8 @@ def _joined(
     file: str = "predictions",
 ) -> Joined:
     """A labelled file, whose truth may stand in a file of ``labels``; ``unseen``: as `_read` has it."""
-    extra = [name for name in (options.cluster,) if name is not None and name not in FIELDS]
+    named = (options.cluster, options.weight)
+    extra = [name for name in named if name is not None and name not in FIELDS]
     source = opener.with_ids(
         data, options.cluster, options.classes, extra, where=options.where, file=file
     )

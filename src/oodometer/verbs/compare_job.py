@@ -37,6 +37,22 @@ class CompareJob(CompareOptions):
             raise UsageError(
                 "--metric compares who is right by question, --judge corrects verdicts: leave one of them out"
             )
+        if self.weight is not None:
+            self._check_weighted()
+
+    def _check_weighted(self) -> None:
+        """Raise `UsageError` for an option whose answer knows no weights."""
+        unweighted = {
+            "--judge": self.judge,
+            "--metric": self.metrics,
+            "--anytime": self.anytime,
+            "--target": self.target,
+            "--energy": self.energy,
+            "--parameters": self.parameters,
+        }
+        for option, value in unweighted.items():
+            if value:
+                raise UsageError(f"{option} is not weighted; leave it or --weight out")
 
     def _take_names(self, models: Mapping[Any, Any]) -> None:
         """Models by name become names and models; `UsageError` where names are given twice."""
@@ -135,4 +151,5 @@ class CompareJob(CompareOptions):
         out |= {"score": self.score, "cluster": self.cluster}
         out |= {name: list(getattr(self, name)) for name in ("didma_weights", "nidma_weights")}
         out["energy_unit"] = self.energy_unit if self.energy else None
+        out |= {} if self.weight is None else {"weight": self.weight}
         return out | {"optimal_parameters": self.optimal_parameters}

@@ -1162,6 +1162,7 @@ class CompareOptions(
     Clock,
     Truth,
     Cluster,
+    Weight,
     Scale,
     Level,
     Reading,
