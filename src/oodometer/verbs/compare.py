@@ -115,7 +115,7 @@ def compare(options: CompareJob) -> Comparison:
 def _read(options: CompareJob, execution: Execution, unseen: bool) -> Comparison:
     """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
     models = options.models
-    opener = opener_for(options)
+    opener = opener_for(options, offers_weight=options.weight is None and not options.unweighted)
     joined = [
         _joined(data, options, opener, options.labels, unseen, file_of_model(position))
         for position, data in enumerate(models)

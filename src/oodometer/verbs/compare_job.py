@@ -37,12 +37,13 @@ class CompareJob(CompareOptions):
             raise UsageError(
                 "--metric compares who is right by question, --judge corrects verdicts: leave one of them out"
             )
-        if self.weight is not None:
-            self._check_weighted()
+        if self.weight is not None and self.unweighted:
+            raise UsageError(f"{self.unweighted[0]} is not weighted; leave it or --weight out")
 
-    def _check_weighted(self) -> None:
-        """Raise `UsageError` for an option whose answer knows no weights."""
-        unweighted = {
+    @property
+    def unweighted(self) -> list[str]:
+        """Options that were given whose answer knows no weights."""
+        given = {
             "--judge": self.judge,
             "--metric": self.metrics,
             "--anytime": self.anytime,
@@ -50,9 +51,7 @@ class CompareJob(CompareOptions):
             "--energy": self.energy,
             "--parameters": self.parameters,
         }
-        for option, value in unweighted.items():
-            if value:
-                raise UsageError(f"{option} is not weighted; leave it or --weight out")
+        return [option for option, value in given.items() if value]
 
     def _take_names(self, models: Mapping[Any, Any]) -> None:
         """Models by name become names and models; `UsageError` where names are given twice."""
