@@ -483,13 +483,13 @@ def shift_texts(options: ShiftOptions, *, dialogues: bool) -> Shifting:
         options.kind, options.severity, TEXT_GROUPS, lambda name: find(name).usual
     )
     kinds = [find(name) for name in asked]
-    copies = [
+    wanted = [
         (cls, level) for cls, levels in zip(kinds, asked.values(), strict=True) for level in levels
     ]
-    for cls, level in copies:
+    for cls, level in wanted:
         cls().check_severity(level)
     job.inputs.check(kinds)
-    job.copies = tuple(copies)
+    job.copies = tuple(wanted)
     job.check_out(
         "it is the file that is read" if job.out.resolve() == job.source.resolve() else None
     )
