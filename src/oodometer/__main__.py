@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -42,6 +43,7 @@ def main() -> int:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
             signal.signal(number, _stop)
+    gc.set_threshold(10_000, 20, 20)  # loading libraries makes many objects and no circles
     try:
         from .cli import main as run
 

@@ -20,6 +20,7 @@ from ..inference.betting import (
     sampled_game,
     sizes,
 )
+from ..inference.hypergeometric import chance_of_at_least, chance_of_at_most
 from ..intervals import clopper_pearson, normal_quantile
 from ..plain import Json, Strings
 from ..results import Estimate, Interval, Kind
@@ -36,11 +37,9 @@ def hypergeometric(
     a/2 and P(X <= k | M) > a/2}, X hypergeometric, a = 1 - level. It is within Clopper and Pearson's, and is a point
     once every row is labelled. Source: Clopper and Pearson (1934), for a finite population.
     """
-    from scipy.stats import hypergeom
-
     tail, fewest, largest = (1 - level) / 2, successes, population - (trials - successes)
-    above = partial(hypergeom.sf, successes - 1, population)
-    below = partial(hypergeom.cdf, successes, population)
+    above = partial(chance_of_at_least, successes, population)
+    below = partial(chance_of_at_most, successes, population)
     lower = fewest + bisect_left(
         range(fewest, largest), True, key=lambda m: above(m, trials) > tail
     )
@@ -82,13 +81,11 @@ def exact_p_value(
                 ),
             )
         )
-    from scipy.stats import hypergeom
-
     if share < lower:
-        tail = hypergeom.cdf(successes, population, math.floor(lower * population + 1e-9), trials)
-    else:
-        tail = hypergeom.sf(successes - 1, population, math.ceil(upper * population - 1e-9), trials)
-    return float(min(1.0, 2 * tail))
+        right = math.floor(lower * population + 1e-9)
+        return min(1.0, 2 * chance_of_at_most(successes, population, right, trials))
+    right = math.ceil(upper * population - 1e-9)
+    return min(1.0, 2 * chance_of_at_least(successes, population, right, trials))
 
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:

@@ -207,7 +207,7 @@ def compare(arguments: Json, to: Written) -> None:
         raise typer.Exit(gate.exit_code)
 
 
-@command(options.PlanOptions, written=("json", "out"))
+@command(options.PlanOptions, written=("json", "report", "out"))
 def plan(arguments: Json, to: Written) -> None:
     """Plan a comparison: questions, epochs, labels, power and cost."""
     from ..verbs.plan import plan as run

@@ -45,6 +45,10 @@ _OF_ALL = (
 class _Commands(TyperGroup):
     """All commands, grouped by the question that they answer."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options of every command."""
+        return _taken_as_they_are(super().get_params(ctx), {})
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands of each question."""
         for question, names in GROUPS.items():
@@ -179,7 +183,9 @@ def command(
         run.__module__ = function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
-        help_class = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
+        kinds = {name: _kind(field, about)[0] for name, field, about in offered}
+        declarations = {"rare": rare, "groups": groups, "kinds": kinds, "offered": offered}
+        help_class = type("Help", (_Help,), declarations)
         text = samples.offered(called) + _ALL_TAKE
         to.command(name=called, cls=help_class, epilog=text[0].upper() + text[1:])(run)
         return run
@@ -197,14 +203,50 @@ def _arguments(offered: Sequence[Declared], typed: Plain) -> Json:
     }
 
 
-def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
-    """The parameter that typer reads."""
+def _kind(field: Field[Any], about: About) -> tuple[type, bool]:
+    """What is typed of an option, a text or a number or nothing more, and whether it may be typed again."""
     text = str(field.type)
     is_list = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
-    kind: Any = str
-    if about.parse is None:
-        kinds = {"float": float, "int": int, "bool": bool}
-        kind = next((kinds[word] for word in kinds if word in text), str)
+    if about.parse is not None:
+        return str, is_list
+    kinds = {"float": float, "int": int, "bool": bool}
+    return next((kinds[word] for word in kinds if word in text), str), is_list
+
+
+def _taken_as_they_are(params: list[Any], kinds: Mapping[str, type]) -> list[Any]:
+    """The parameters, which take what needs no conversion as it is: typer loads pydantic for any (0.1 s)."""
+    for param in params:
+        if "process_value" not in vars(param):
+            _take_as_it_is(param, kinds.get(str(param.name), bool))
+    return params
+
+
+def _take_as_it_is(param: Any, kind: type) -> None:
+    """Make a parameter take None, and what is of its kind already, as it is."""
+    convert = param.process_value
+    several = param.multiple or param.nargs == -1
+
+    def is_ready(value: Any) -> bool:
+        if not several:
+            return type(value) is kind
+        return isinstance(value, (list, tuple)) and {type(item) for item in value} == {kind}
+
+    def taken(context: Any, value: Any) -> Any:
+        if value is None and not param.required:
+            value = () if several else None
+        elif is_ready(value):
+            value = [*value] if several else value
+        else:
+            return convert(context, value)
+        return value if param.callback is None else param.callback(context, param, value)
+
+    param.process_value = taken
+
+
+def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
+    """The parameter that typer reads."""
+    kind: Any
+    kind, is_list = _kind(field, about)
     typed: Any
     if about.positional:
         typed = typer.Argument(help=about.help, metavar=about.metavar or name.upper())
@@ -255,7 +297,8 @@ class _Help(TyperCommand):
 
     rare: frozenset[str] = frozenset()
     groups: Mapping[str, str]
-    offered: Sequence[Declared]  # groups and rare ones are theirs
+    kinds: Mapping[str, type]
+    offered: Sequence[Declared]  # groups, kinds and rare ones are theirs
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -264,7 +307,7 @@ class _Help(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, and as ``-h`` is one of every command, that which shows all of them."""
-        return [*super().get_params(ctx), *self._help_all]
+        return _taken_as_they_are([*super().get_params(ctx), *self._help_all], self.kinds)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, each group under its name."""

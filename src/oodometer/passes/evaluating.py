@@ -242,7 +242,7 @@ _SLICED = (
 @dataclass(frozen=True)
 class KeptRows:
     """At most `LIMIT` labelled rows: of each batch what orders them, verdicts, labels, positions, clusters,
-    predictions, groups and scores, None where there is none.
+    predictions, groups, scores and weights, None where there is none.
     """
 
     read: int
@@ -371,6 +371,7 @@ class EvaluationPlan(Pass):
             named,
             labelled.group,
             labelled.score,
+            labelled.columns.get(WEIGHT),
         )
         return KeptRows(len(batch), len(labelled), (cells,))
 

@@ -27,10 +27,11 @@ from ..results.plan import plan_view
 from ..results.prediction import prediction_view
 from ..results.preferences import preferences_view
 from ..results.ranking import ranking_view
+from ..results.reading import reading_view
 from ..results.values import counted, listed
 from ..results.view import View, interval_of
 from ..verbs.options import AuditOptions, FitOptions, PlanOptions
-from .charts import by_category, curves, models, over_time
+from .charts import by_category, curves, models, over_time, planning
 from .charts.base import WORDS, Figure, Result
 from .charts.models import DOMAINS, METRICS, names, part, rankings, score
 from .numbers import (
@@ -842,6 +843,17 @@ def history(result: Result) -> tuple[Drawn, Json]:
     return charts, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
+def plan(result: Result) -> tuple[Drawn, Json]:
+    """What runs of a comparison show, by their number of questions."""
+    return [planning.planned(result)], {}
+
+
+def read(result: Result) -> tuple[Drawn, Json]:
+    """What a log or a table holds needs no chart; what its questions need stands below them, once each."""
+    needs = dict.fromkeys(one["needs"] for one in result["questions"] if one["needs"])
+    return [], {"needs": [*needs]}
+
+
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
     section.__name__: section
     for section in (
@@ -854,6 +866,8 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
         compare,
         rank,
         history,
+        plan,
+        read,
     )
 }
 """Charts and names for the template, by command."""
@@ -869,6 +883,7 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "history": history_view,
     "plan": plan_view,
     "predict": prediction_view,
+    "read": reading_view,
     "rank": lambda result: (preferences_view if "battles" in result else ranking_view)(result),
 }
 """What each result says, from the mapping that JSON holds."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from .diagnosis import ColumnChange, explained_text
-from .evaluation import CURVES, Evaluation
+from .evaluation import CURVES, Evaluation, weighted_by
 from .gate import Gate, gate_sentence
 from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
 from .view import (
@@ -166,6 +166,7 @@ def comparison_view(result: Plain) -> View:
     gate = result.get("gate")
     sentences = (
         gate_sentence(gate, partial(amount, gap)) if gate else "",
+        weighted_by(gap["weights"]) if gap.get("weights") else "",
         *_better(result, gap, item),
         may_answer(result),
         on_target(result),
@@ -315,7 +316,7 @@ def _test(gap: Plain) -> str:
     if p is None:
         return ""
     text = "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
-    if gap.get("metric") == "accuracy" and not gap.get("clusters"):
+    if gap.get("metric") == "accuracy" and not gap.get("clusters") and not gap.get("weights"):
         return f" (McNemar's exact p {text})"
     return f" (p {text})"
 

@@ -115,7 +115,7 @@ def compare(options: CompareJob) -> Comparison:
 def _read(options: CompareJob, execution: Execution, unseen: bool) -> Comparison:
     """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
     models = options.models
-    opener = opener_for(options)
+    opener = opener_for(options, offers_weight=options.weight is None and not options.unweighted)
     joined = [
         _joined(data, options, opener, options.labels, unseen, file_of_model(position))
         for position, data in enumerate(models)
@@ -166,7 +166,8 @@ def _joined(
     file: str = "predictions",
 ) -> Joined:
     """A labelled file, whose truth may stand in a file of ``labels``; ``unseen``: as `_read` has it."""
-    extra = [name for name in (options.cluster,) if name is not None and name not in FIELDS]
+    named = (options.cluster, options.weight)
+    extra = [name for name in named if name is not None and name not in FIELDS]
     source = opener.with_ids(
         data, options.cluster, options.classes, extra, where=options.where, file=file
     )

@@ -209,7 +209,7 @@ def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
         ends = Interval(
             comparison.value, comparison.lower, comparison.upper, level, "asymptotic"
         ).to_dict()
-        values = dict(zip(domain.models, part.scores.mean(axis=1).tolist(), strict=True))
+        values = dict(zip(domain.models, part.means.tolist(), strict=True))
         out.append(
             {
                 "task": task,

@@ -37,6 +37,21 @@ class CompareJob(CompareOptions):
             raise UsageError(
                 "--metric compares who is right by question, --judge corrects verdicts: leave one of them out"
             )
+        if self.weight is not None and self.unweighted:
+            raise UsageError(f"{self.unweighted[0]} is not weighted; leave it or --weight out")
+
+    @property
+    def unweighted(self) -> list[str]:
+        """Options that were given whose answer knows no weights."""
+        given = {
+            "--judge": self.judge,
+            "--metric": self.metrics,
+            "--anytime": self.anytime,
+            "--target": self.target,
+            "--energy": self.energy,
+            "--parameters": self.parameters,
+        }
+        return [option for option, value in given.items() if value]
 
     def _take_names(self, models: Mapping[Any, Any]) -> None:
         """Models by name become names and models; `UsageError` where names are given twice."""
@@ -135,4 +150,5 @@ class CompareJob(CompareOptions):
         out |= {"score": self.score, "cluster": self.cluster}
         out |= {name: list(getattr(self, name)) for name in ("didma_weights", "nidma_weights")}
         out["energy_unit"] = self.energy_unit if self.energy else None
+        out |= {} if self.weight is None else {"weight": self.weight}
         return out | {"optimal_parameters": self.optimal_parameters}

@@ -555,8 +555,10 @@ class Opener:
                 raise error
 
 
-def opener_for(options: Reading) -> Opener:
-    """An opener with the renamings and the threshold that were asked for."""
+def opener_for(options: Reading, offers_weight: bool = False) -> Opener:
+    """An opener with the renamings and the threshold that were asked for; ``offers_weight``: the verb could weigh rows,
+    and was not asked to.
+    """
     target, labels = (getattr(options, name, None) for name in ("target", "labels"))
     has_label_file = labels is not None and isinstance(options, Truth)
     unlabelled = () if target is None else tuple(several(target))
@@ -577,6 +579,7 @@ def opener_for(options: Reading) -> Opener:
         guessing=guessing,
         named=columns_named(options),
         offers_cluster=getattr(options, "cluster", "") is None,
+        offers_weight=offers_weight,
     )
 
 

@@ -1161,6 +1161,7 @@ class CompareOptions(
     Clock,
     Truth,
     Cluster,
+    Weight,
     Scale,
     Level,
     Reading,

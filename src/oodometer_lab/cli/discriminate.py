@@ -34,14 +34,14 @@ def collect(options: dict[str, Any], to: Written) -> None:
         output.show(result)
 
 
-@command(TrainOptions, written=("json",), to=_GROUP, kept=True)
+@command(TrainOptions, written=("json", "report"), to=_GROUP, kept=True)
 def train(options: dict[str, Any], to: Written) -> None:
     """Train judges on outputs that are known to be right or wrong."""
     from ..verbs.discriminate import train_judges
 
     with output.progress_bar("training judges", lines=True, share=True) as progress:
         result = replace(train_judges(**options, progress=progress), argv=output.command_line())
-    if to.deliver(result.to_dict()):
+    if to.deliver(result.to_dict(), result):
         output.show(result)
 
 

@@ -56,6 +56,7 @@ from ..shifts.text import Dropped
 from .options import StressOptions
 from .predict import predict, read_all, sent_models
 from .shift.image import GROUPS, notes_on
+from .shift.severities import severities_by_kind, whole_severity
 from .shift.text import TEXT_GROUPS, Rows, ShiftInputs, Texts, filters_of, refuse_others
 
 Parts = Mapping[int, tuple[Any, ...]]
@@ -930,33 +931,26 @@ def _wanted(
     options: StressOptions, inputs: ShiftInputs, modality: str
 ) -> dict[type[Shift], tuple[str, ...]]:
     """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper."""
-    severity: Any = options.severity
-    asked = severity if isinstance(severity, (list, tuple, range)) else [severity]
-    every = tuple(dict.fromkeys(map(str, asked)))
-    out: dict[Any, tuple[str, ...]] = {}
-    for name, own in _requested(options, modality):
-        cls: Any
-        if modality == "image":
-            cls = type(find_image_shift(name, inputs.preset))
-            levels = own or every or tuple(map(str, cls.severities))
-        else:
-            cls = find_text_shift(name, dialogues=modality == "dialogue")
-            levels = own or every or cls.usual
-        for level in levels:
-            cls().check_severity(int(level) if modality == "image" and level.isdecimal() else level)
-        out[cls] = tuple(dict.fromkeys((*out.get(cls, ()), *levels)))
-    inputs.check(list(out))
-    return out
-
-
-def _requested(options: StressOptions, modality: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Names of the kinds that are asked for, or of the usual ones, each with the severities that are its own."""
-    requested = [options.kind] if isinstance(options.kind, str) else options.kind
     # texts tell what is known
     usual = _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]
-    groups: Any = GROUPS if modality == "image" else TEXT_GROUPS
-    for kind in requested or usual:
-        first, equals, listed = kind.partition("=")
-        own = tuple(listed.split(",")) if equals else ()
-        for name in groups.get(first, (first,)):
-            yield name, own
+    images = modality == "image"
+
+    def kind_of(name: str) -> Any:
+        """The class of the shift of this name."""
+        if images:
+            return type(find_image_shift(name, inputs.preset))
+        return find_text_shift(name, dialogues=modality == "dialogue")
+
+    def of_paper(name: str) -> Sequence[Any]:
+        """The severities that the paper of this kind has."""
+        kind = kind_of(name)
+        return kind.severities if images else kind.usual  # type: ignore[no-any-return]
+
+    groups: Any = GROUPS if images else TEXT_GROUPS
+    asked = severities_by_kind(options.kind or usual, options.severity, groups, of_paper)
+    out = {kind_of(name): levels for name, levels in asked.items()}
+    for kind, levels in out.items():
+        for level in levels:
+            kind().check_severity(whole_severity(level) if images else level)
+    inputs.check(list(out))
+    return out

@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,9 +25,10 @@ from oodometer.version import __version__
 from ...datasets.images import decode_image, image_files, pillow_image
 from ...datasets.reading import LABELS, ArrayExamples, ExampleColumns
 from ...results.shifting import ShiftedCopy, Shifting
-from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, find_image_shift
+from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, ImageShift, find_image_shift
 from ..options import ShiftOptions
 from .job import MANIFEST, FileJob, Job, deviations
+from .severities import severities_by_kind, whole_severity
 
 GROUPS = {"all": IMAGE_SHIFTS, "extra": EXTRA_IMAGE_SHIFTS}  # what stands for several kinds
 LARGE = 100  # shorter side from which on the constants for 32 pixels are weak
@@ -366,11 +367,19 @@ class _ArrayJob(FileJob):
         return manifest
 
 
-def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any]) -> Shifting:
+def shift_images(options: ShiftOptions) -> Shifting:
     """Write the shifted copies of a folder of images, or of an NPZ file that holds images."""
-    names = list(dict.fromkeys(kind for name in names for kind in GROUPS.get(name, (name,))))
-    shifts = [find_image_shift(name, options.preset or "cifar-10-c") for name in names]
-    copies = _copies(shifts, levels or shifts[0].severities, options.layout)
+
+    def made(name: str) -> ImageShift:
+        """The shift of this name."""
+        return find_image_shift(name, options.preset or "cifar-10-c")
+
+    asked = severities_by_kind(
+        options.kind, options.severity, GROUPS, lambda name: made(name).severities
+    )
+    by_shift = {made(name): tuple(map(whole_severity, levels)) for name, levels in asked.items()}
+    shifts = list(by_shift)
+    copies = _copies(by_shift, options.layout)
     engine = task_engine(options.engine, options.workers)
     folder = Path(options.data).is_dir()
     _check_form(options, folder)
@@ -397,18 +406,21 @@ def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[A
 
 
 def _copies(
-    shifts: Sequence[Any], levels: Sequence[Any], layout: str | None
+    by_shift: Mapping[Any, Sequence[Any]], layout: str | None
 ) -> tuple[tuple[Any, Any], ...]:
     """Each shift with each of its severities, or with all of them where a layout puts them into one file."""
-    numbers = [int(level) if str(level).isdecimal() else level for level in levels]
-    pairs = [(shift, shift.check_severity(number)) for shift in shifts for number in numbers]
+    pairs = [
+        (shift, shift.check_severity(level))
+        for shift, levels in by_shift.items()
+        for level in levels
+    ]
     if layout != "cifar-10-c":
         return tuple(dict.fromkeys(pairs))
-    if any({*shift.severities} != {*numbers} for shift in shifts):
+    if any({*shift.severities} != {*levels} for shift, levels in by_shift.items()):
         raise UsageError(
             "a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout"
         )
-    return tuple((shift, shift.severities) for shift in shifts)
+    return tuple((shift, shift.severities) for shift in by_shift)
 
 
 def _check_form(options: ShiftOptions, folder: bool) -> None:

@@ -12,8 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, final
 
@@ -31,6 +30,7 @@ from ...shifts.text import Dropped, ImportantWords, KnownWords, Vocabulary, find
 from ...shifts.text.synonyms import SynonymShift
 from ..options import ShiftOptions
 from .job import MANIFEST, FileJob, deviations
+from .severities import severities_by_kind
 
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 LINES, _TABLES = (".jsonl", ".ndjson"), {".csv": ",", ".tsv": "\t"}
@@ -471,9 +471,7 @@ class _TextJob(FileJob):
         return manifest
 
 
-def shift_texts(
-    options: ShiftOptions, names: Sequence[str], levels: Sequence[Any], *, dialogues: bool
-) -> Shifting:
+def shift_texts(options: ShiftOptions, *, dialogues: bool) -> Shifting:
     """Write the shifted copies of a file of texts, or of dialogues, once all that was asked for makes sense."""
     job = _TextJob("shift dialogue" if dialogues else "shift text", options, ())
     ending = job.texts.rows.ending
@@ -485,11 +483,18 @@ def shift_texts(
             file=str(options.data),
         )
     engine = task_engine(options.engine, options.workers)
-    kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
-    for cls, level in product(kinds, levels):
+    find = partial(find_text_shift, dialogues=dialogues)
+    asked = severities_by_kind(
+        options.kind, options.severity, TEXT_GROUPS, lambda name: find(name).usual
+    )
+    kinds = [find(name) for name in asked]
+    wanted = [
+        (cls, level) for cls, levels in zip(kinds, asked.values(), strict=True) for level in levels
+    ]
+    for cls, level in wanted:
         cls().check_severity(level)
     job.inputs.check(kinds)
-    job.copies = tuple(product(kinds, dict.fromkeys(map(str, levels))))
+    job.copies = tuple(wanted)
     _check_place(job, ending)
     shifts = [job.inputs.made(cls)[0] for cls in kinds]
     manifests = job.run(engine)
