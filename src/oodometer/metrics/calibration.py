@@ -500,8 +500,8 @@ def _root_near(coefficients: Array, precise: Array) -> tuple[Array, Array]:
     """Near the sigma with smECE_sigma = sigma, and a bound on how far from it, by a secant on logarithms.
 
     smECE_sigma falls in sigma, so that the difference of both falls by at least as much as sigma rises: where it is d,
-    the root is at most d away. It ends where that is ``precise``. Kernels as narrow as the nodes of the grid may ring: a
-    root among these is not looked for, and is 0 give or take their width.
+    the root is at most d away. It ends where that is ``precise``. Kernels as narrow as the nodes of the grid may ring:
+    a root among these is not looked for, and is 0 give or take their width.
     """
     narrow = _NARROW / (coefficients.shape[-1] - 1)
     sigma = np.full(len(coefficients), narrow)
