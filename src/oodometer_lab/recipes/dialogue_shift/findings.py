@@ -370,9 +370,12 @@ def _run(result: Cell) -> str:
     }
     text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})
     test = {condition["condition"]: condition for condition in result["conditions"]}.get("test")
-    return text + (
-        PAGE.fill(PAGE.words["page"]["cut"], test) if test is not None and test["kept"] else ""
-    )
+    if test is not None and test["kept"]:
+        text += PAGE.fill(PAGE.words["page"]["cut"], test)
+    short = [c["kept"] for c in result["conditions"] if c["group"] == "sr"]
+    if sizes.get("unused_lengths") and short:
+        text += PAGE.fill(PAGE.words["page"]["unused"], {"conversations": max(short)})
+    return text
 
 
 def _estimates(estimators: Cell) -> str:
