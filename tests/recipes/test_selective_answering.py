@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.recipes import find_recipe, reproduce
 from oodometer_lab.recipes.selective_answering.findings import PAGE, claims_of
 from oodometer_lab.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
+from oodometer_lab.recipes.steps import fingerprints
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "MINILM-2", "MINILM-4",
@@ -137,6 +139,16 @@ def test_the_second_run_keeps_everything(finished: Any) -> None:
     again = reproduce("selective-answering", out=finished.folder)
     assert all(run.kept for run in again.steps)
     assert again.result == finished.result
+
+
+def test_more_trainings_keep_the_first_ones(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a folder with one training of each model every step but the tables and what is drawn of them."""
+    many = fingerprints(tiny.steps("small", ()))
+    one = replace(tiny.config["small"], trainings=1, encoder_trainings=1)
+    monkeypatch.setitem(tiny.config, "small", one)
+    few = fingerprints(tiny.steps("small", ()))
+    assert {name for name, mark in few.items() if many[name] != mark} == {"tables", "figures"}
+    assert len(many) == len(few) + 2 * (2 * 7 + 3)
 
 
 def test_two_models_alone(tiny: Any, tmp_path: Path) -> None:

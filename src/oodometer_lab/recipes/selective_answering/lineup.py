@@ -34,8 +34,8 @@ class RunConfig:
     word2vec_epochs: int = 3
     glove_epochs: int = 6
     trained_vectors: bool = True
-    trainings: int = 5
-    encoder_trainings: int = 3
+    trainings: int = 1
+    encoder_trainings: int = 1
     seed: int = 0
 
 
@@ -49,8 +49,6 @@ RUN_CONFIGS = {
         dimensions=50,
         word2vec_epochs=1,
         glove_epochs=2,
-        trainings=2,
-        encoder_trainings=2,
     ),
     "paper": RunConfig(
         sst2_splits=("test",), encoder_rows=None, dimensions=300, trained_vectors=False
