@@ -146,25 +146,27 @@ def _below(
     """One score errs less than another in the mean over the shifts, the same models on the same images; where there
     are more ensembles than one, in the mean over them.
     """
-    pairs: dict[str, list[Pair]] = {shift: [] for shift in ensembles[0]}
+    few = "lms" in (small, large)  # smoothness is known of some models
+    pairs = []
     for number, shifts in enumerate(ensembles):
         for shift, cells in shifts.items():
-            few = "lms" in (small, large) and "conf-few" in cells  # known of some models
-            low, high = _cell(cells, "conf-few" if few else small), _cell(cells, large)
+            first = "conf-few" if few and "conf-few" in cells else small
             theirs = [paper[score][shift] for score in (large, small)] if paper else ()
-            pairs[shift].append(Pair(high, low, theirs, str(number), str(number)))
-    summaries = (
-        " / ".join(
-            _mean([error for cell in cells for error in cell["by_model"]])
-            for cells in ([pair.low for pair in of_shift], [pair.high for pair in of_shift])
-        )
-        for of_shift in pairs.values()
-    )
-    listed = "; ".join(f"{shift}: {text}" for shift, text in zip(pairs, summaries, strict=True))
-    seen = f"{NAMES[small]} / {NAMES[large]}: {listed}"
-    row = falls(name, [pair for of_shift in pairs.values() for pair in of_shift], {"seen": seen})
-    leads = [float(np.mean([pair.lead for pair in of_shift])) for of_shift in pairs.values()]
+            of = str(number)
+            pairs.append(Pair(_cell(cells, large), _cell(cells, first), theirs, of, of))
+    by_shift = {shift: pairs[i :: len(ensembles[0])] for i, shift in enumerate(ensembles[0])}
+    listed = "; ".join(f"{shift}: {_both(of_shift)}" for shift, of_shift in by_shift.items())
+    row = falls(name, pairs, {"seen": f"{NAMES[small]} / {NAMES[large]}: {listed}"})
+    leads = [float(np.mean([pair.lead for pair in of_shift])) for of_shift in by_shift.values()]
     return row._replace(effects=leads)
+
+
+def _both(pairs: Sequence[Pair]) -> str:
+    """The smaller and the larger error in the mean over some pairs."""
+    each = np.mean(
+        [[np.mean(pair.low["by_model"]), np.mean(pair.high["by_model"])] for pair in pairs], 0
+    )
+    return f"{each[0]:.4f} / {each[1]:.4f}"
 
 
 def _of_clean(clean: Mapping[str, Any]) -> Iterator[Row]:

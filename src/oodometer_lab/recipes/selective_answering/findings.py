@@ -9,6 +9,8 @@ from functools import partial
 from itertools import permutations, product
 from typing import Any
 
+import numpy as np
+
 from oodometer.metrics.failure_cases import LEAST
 from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Panel
@@ -21,7 +23,6 @@ from ..kit.claims import (
     Claim,
     Look,
     Row,
-    agreeing,
     all_of,
     binomial,
     claims_from,
@@ -38,7 +39,8 @@ NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
 SURE = 1 - LEVEL  # share of replicates from which on one pair, looked at alone, is beyond chance
 _TEXTS = "texts, of given models"
 _DRAWN = "trainings and texts"
-_TRAININGS = "Welch's t test over trainings and bootstrap over texts, both"
+_TRAININGS = "t test over trainings and texts"
+_ERRORS = {"disca": "error", MEAN_B: "b_error"}  # of the difference of two models over replicates
 
 
 def _spread(cell: Mapping[str, Any]) -> str:
@@ -80,17 +82,21 @@ class Replicates:
     def apart_in_mean(
         self, a: Trainings, b: Trainings, where: str, key: str, sign: float = 1.0
     ) -> Look:
-        """In the mean over trainings a number of a, times the sign, is above that of b: over the trainings, and over
-        texts by the replicates of the first ones; to hold, or not to, takes both tests.
+        """In the mean over trainings a number of a, times the sign, is above that of b, by a t test. The variance
+        between trainings and that over texts, which is known of the first ones, are added; degrees of freedom by
+        Satterthwaite (1946). Of a model with one training nothing is said.
         """
-        pair = self._pairs.get((where, frozenset((a.name, b.name))), {})
-        error = pair.get({"disca": "error", MEAN_B: "b_error"}[key])
-        if error is None:
+        samples = [model.values(where, key) for model in (a, b)]
+        error = self._pairs.get((where, frozenset((a.name, b.name))), {}).get(_ERRORS[key])
+        if error is None or min(map(len, samples)) < 2:
             return Look()
-        over_trainings = contrast((a.values(where, key), b.values(where, key)), (sign, -sign))
-        return agreeing(
-            [over_trainings, gap(sign * (a.mean(where, key) - b.mean(where, key)), error)]
+        parts = [float(np.var(values, ddof=1)) / len(values) for values in samples]
+        variance = sum(parts) + error**2
+        of_parts = sum(
+            part**2 / (len(values) - 1) for part, values in zip(parts, samples, strict=True)
         )
+        freedom = variance**2 / of_parts if of_parts else math.inf
+        return gap(sign * (a.mean(where, key) - b.mean(where, key)), variance**0.5, freedom)
 
     def some(
         self,
@@ -404,7 +410,6 @@ def _of_names(models: Sequence[Trainings], replicates: Replicates) -> Iterator[R
     newer = [model.model for model in models if model.model["family"] == "transformer"]
     bears = all(model["name"] == model["stands_for"] for model in newer)
     by_paper = {model.model["stands_for"]: model for model in models}
-    test, words = _test_of(models)
     for name, paper, where, sign, key in (
         ("bag_of_words_last", "BOW-SUM", "imdb", -1.0, "disca"),
         ("word_sums_lead", "W2V-SUM", "sst2", 1.0, "disca"),
@@ -412,20 +417,33 @@ def _of_names(models: Sequence[Trainings], replicates: Replicates) -> Iterator[R
         ("bert_base_first", "BERT-BASE", "imdb", 1.0, "disca"),
     ):
         if own := by_paper.get(paper):
-            values = {model.name: model.mean(where, key) for model in models}
-            best = max(values, key=lambda name: sign * values[name])
-            others = [model for model in models if model is not own]
-            leads = [sign * (values[own.name] - values[other.name]) for other in others]
-            looks = [replicates.apart_in_mean(own, other, where, key, sign) for other in others]
-            fields = {"model": own.name, "own": values[own.name], "best": best}
-            fields |= {"value": values[best], "trainings": words}
-            row = Row(name, test, _DRAWN, looks if test else [], leads, fields, "all")
+            row = _first(name, own, models, where, key, sign, replicates)
             yield row._replace(bears=bears or name != "bert_base_first")
     cases = [model[where]["cases"] for model, where in product(newer, SETS)]
     seen = [1.0 if "plateau" in {case["name"] for case in each} else -1.0 for each in cases]
     plateau = Row("plateau", "", "trainings", [], seen)
     for row in (*_not_always_better(models, replicates), plateau):
         yield row._replace(quantity="any", bears=bears)
+
+
+def _first(
+    name: str,
+    own: Trainings,
+    models: Sequence[Trainings],
+    where: str,
+    key: str,
+    sign: float,
+    replicates: Replicates,
+) -> Row:
+    """A model is first of all, or last with a negative sign, by a number in the mean over trainings."""
+    test, words = _test_of(models)
+    best = max(models, key=lambda model: sign * model.mean(where, key))
+    others = [model for model in models if model is not own]
+    leads = [sign * (own.mean(where, key) - other.mean(where, key)) for other in others]
+    looks = [replicates.apart_in_mean(own, other, where, key, sign) for other in others]
+    fields = {"model": own.name, "own": own.mean(where, key), "trainings": words}
+    fields |= {"best": best.name, "value": best.mean(where, key)}
+    return Row(name, test, _DRAWN, looks if test else [], leads, fields, "all")
 
 
 FORM = 3  # raise it where the figures change: then the step is done again
