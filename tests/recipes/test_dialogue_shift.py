@@ -81,6 +81,7 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "ratios": (0.1, 0.3),
         "deleted": (0, 5),
         "lengths": (6, 1),
+        "unused_lengths": scale == "small",
         "importance": (1, 3, 5),
     }
     return replace(usual, **{**small, **more})
