@@ -421,7 +421,7 @@ def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, pla
     options = (
         {"steps": config.ig_steps}
         if method == "token-ig"
-        else {"seed": seed, "samples": config.samples}
+        else {"seed": seed, "samples": config.samples_of(method, plan.family)}
     )
     parts = workspace / f"parts/{place.folder}/{plan.name}.{method}"
     weights = checksum_of_files(
