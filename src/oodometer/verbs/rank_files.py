@@ -133,24 +133,29 @@ def _open_files(
     models: Sequence[Any], files: Sequence[str], key: str, opener: Opener, options: Asked
 ) -> list[Source]:
     """The sources of the files with their columns of ids, epochs, clusters and of what was chosen."""
-    sources = []
-    for model, file in zip(models, files, strict=True):
-        source = opener.open(model, options.classes)
-        _check_columns(source, file, key, options.cluster)
+    sources, opened = [], [opener.open(model, options.classes) for model in models]
+    question = question_column(opened[0])
+    if question is not None and not all(source.holds(question) for source in opened):
+        question = None
+    for model, file, source in zip(models, files, opened, strict=True):
+        _check_columns(source, file, key, options.cluster, question)
         more = [name for name in (CHOSEN, EPOCH, options.cluster) if name and source.holds(name)]
         columns = tuple(dict.fromkeys((key, *more)))
         sources.append(opener.open(model, options.classes, extra_columns=columns))
     return sources
 
 
-def _check_columns(source: Source, file: str, key: str, cluster: str | None) -> None:
-    """Raise `InputError` for a file without ids, without answers, or without the column of clusters."""
+def _check_columns(
+    source: Source, file: str, key: str, cluster: str | None, question: str | None
+) -> None:
+    """Raise `InputError` for a file without ids, without answers, or without the column of clusters; ``question``: the
+    column that all files have and that is named as the id of a question.
+    """
     columns = f"the columns {shown(source.columns, 12)}"
     if not source.holds(key):
         expected = f"a column {key} that names the rows"
         why = "those of several files are matched by it, never by position"
-        other = question_column(source)
-        option = "--id" if other is None else f"--id {shlex.quote(other)}"
+        option = "--id" if question is None else f"--id {shlex.quote(question)}"
         remedy = (
             f"name it with {option}, or with --map theirs={key} where other files call it {key}; "
         )
@@ -159,7 +164,7 @@ def _check_columns(source: Source, file: str, key: str, cluster: str | None) -> 
             got=columns,
             remedy=Remedy(
                 f"{remedy}`oodometer predict` keeps it",
-                *([] if other is None else ["--id", other]),
+                *([] if question is None else ["--id", question]),
             ),
             file=file,
         )
