@@ -164,3 +164,42 @@ def test_renamings_that_contradict_each_other_are_refused() -> None:
             renamings(None, wrong)
     with pytest.raises(UsageError, match="no column nope"):
         oodometer.evaluate({"prob_1": P, "label": [1, 0, 0, 1]}, positive="nope")
+
+
+FORMS = pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "frame"])
+TRUTH = np.array([1, 0, 1, 0, 1, 1, 0, 0] * 5)
+LIKELY = np.where(np.arange(40) % 5 == 0, 1 - TRUTH, TRUTH) * 0.6 + 0.2  # wrong in one row of five
+
+
+def given(table: pd.DataFrame, form: str, folder: Path) -> Any:
+    path = folder / f"t.{form}"
+    match form:
+        case "csv":
+            table.to_csv(path, index=False)
+        case "parquet":
+            table.to_parquet(path, index=False)
+        case "jsonl":
+            table.to_json(path, orient="records", lines=True)
+        case _:
+            return table
+    return path
+
+
+@FORMS
+@pytest.mark.parametrize("label", [TRUTH == 1, TRUTH])
+def test_a_lone_probability_of_true(label: Any, form: str, tmp_path: Path) -> None:
+    table = pd.DataFrame({"label": label, "prob_True": LIKELY})
+    found = oodometer.evaluate(given(table, form, tmp_path), metrics=["accuracy"])
+    assert found["accuracy"].value == 0.8
+
+
+@FORMS
+@pytest.mark.parametrize("names", ["prob_{}.0", "prob_LABEL_{}"])
+def test_numbers_are_the_classes_that_columns_write_otherwise(
+    names: str, form: str, tmp_path: Path
+) -> None:
+    table = pd.DataFrame({"label": TRUTH, names.format(0): 1 - LIKELY, names.format(1): LIKELY})
+    found = oodometer.evaluate(given(table, form, tmp_path), metrics=["accuracy"])
+    assert found["accuracy"].value == 0.8
+    with pytest.raises(InputError, match=r"these seem to count from 1|expected one of the 2 known"):
+        oodometer.evaluate(given(table.assign(label=TRUTH + 1), form, tmp_path))

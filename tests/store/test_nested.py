@@ -19,6 +19,7 @@ import oodometer
 from oodometer.errors import InputError
 from oodometer.predictions import Predictions
 from oodometer.store import as_source
+from oodometer.store.nested import value_of
 
 CLASSES = ("cat", "dog", "eel")
 RNG = np.random.default_rng(0)
@@ -332,3 +333,59 @@ def test_inputs_beside_the_answer_are_columns_of_their_own(form: str, tmp_path: 
     np.testing.assert_allclose(in_order(record), P, atol=1e-6)
     assert [record.classes[k] for k in record.label] == [CLASSES[k] for k in TRUTH]  # type: ignore[index]
     assert record.columns["instance.age"].tolist() == [20 + k for k in TRUTH]
+
+
+PRINTED: dict[str, Callable[[Any], str]] = {
+    "JSON": lambda p: json.dumps(p.tolist()),
+    "numpy 2": lambda p: str([*p]),
+    "an array": lambda p: repr(p.tolist()).join(("array(", ", dtype=float64)")),
+    "torch": lambda p: repr(p.tolist()).join(("tensor(", ", device='cuda:0')")),
+    "objects of numpy": lambda p: str(
+        [{"label": np.str_(k), "score": v} for k, v in zip(CLASSES, p, strict=True)]
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "pandas"])
+@pytest.mark.parametrize("how", PRINTED)
+def test_what_libraries_print_is_read_from_every_format(
+    how: str, form: str, tmp_path: Path
+) -> None:
+    rows = rows_of(PRINTED[how], "probabilities", int if "obj" not in how else CLASSES.__getitem__)
+    record = as_source(given(rows, form, tmp_path)).read()
+    assert np.allclose(in_order(record), P)
+    assert record.accuracy == (P.argmax(axis=1) == TRUTH).mean()
+
+
+def test_strings_that_numpy_prints_side_by_side_are_not_joined() -> None:
+    assert value_of("['walk' 'bike'\n 'car']") == ["walk", "bike", "car"]
+    assert value_of("__import__('os')") is None
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "pandas"])
+@pytest.mark.parametrize("column", ["predictions", "top_classes", "pred_labels", "top_3"])
+def test_classes_by_rank_name_the_probabilities_beside_them(
+    column: str, form: str, tmp_path: Path
+) -> None:
+    rows: Rows = [
+        {"label": int(k), column: ordered(p), "probabilities": p[ordered(p)].tolist()}
+        for k, p in zip(TRUTH, P, strict=True)
+    ]
+    record = as_source(given(rows, form, tmp_path)).read()
+    assert np.allclose(in_order(record), P)
+    assert record.accuracy == (P.argmax(axis=1) == TRUTH).mean()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "pandas"])
+def test_the_best_of_a_ranked_few_is_the_answer(form: str, tmp_path: Path) -> None:
+    rows: Rows = [
+        {
+            "label": CLASSES[k],
+            "predictions": [CLASSES[i] for i in ordered(p)[:2]],
+            "scores": p[ordered(p)[:2]].tolist(),
+        }
+        for k, p in zip(TRUTH, P, strict=True)
+    ]
+    record = as_source(given(rows, form, tmp_path)).read()
+    assert record.accuracy == (P.argmax(axis=1) == TRUTH).mean()
+    assert np.allclose(record.confidence, P.max(axis=1))  # type: ignore[arg-type]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,9 +18,10 @@ import oodometer
 NAMES = np.array(
     ["fish", "cat", "dog"]
 )  # the order of the columns, which is not that of the alphabet
+NUMBERS = {"not counting": [30, 10, 20], "from 1": [1, 2, 3], "in another order": [2, 0, 1]}
 
 
-def made(seed: int, rows: int = 300) -> dict[str, Any]:
+def made(seed: int, rows: int = 300, names: Any = NAMES) -> dict[str, Any]:
     """Rows of a model that is right in about nine of ten."""
     rng = np.random.default_rng(seed)
     label = rng.integers(3, size=rows)
@@ -27,8 +30,8 @@ def made(seed: int, rows: int = 300) -> dict[str, Any]:
     p = np.exp(scores)
     p /= p.sum(axis=1, keepdims=True)
     return {
-        "label": NAMES[label].tolist(),
-        "prediction": NAMES[p.argmax(axis=1)].tolist(),
+        "label": names[label].tolist(),
+        "prediction": names[p.argmax(axis=1)].tolist(),
         "probabilities": p.tolist(),
     }
 
@@ -37,19 +40,30 @@ def right(data: dict[str, Any]) -> float:
     return float(np.mean([a == b for a, b in zip(data["label"], data["prediction"], strict=True)]))
 
 
-@pytest.mark.parametrize("form", ["parquet", "jsonl", "npz", "mapping"])
-def test_the_order_of_nameless_columns_is_the_predictions(form: str, tmp_path: Path) -> None:
-    data = made(0)
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "npz", "mapping"])
+@pytest.mark.parametrize("names", [NAMES, *map(np.array, NUMBERS.values())])
+def test_the_order_of_nameless_columns_is_the_predictions(
+    names: Any, form: str, tmp_path: Path
+) -> None:
+    data = made(0, names=names)
     path = tmp_path / f"rows.{form}"
     if form == "parquet":
         pq.write_table(pa.table(data), path)
     elif form == "jsonl":
         rows = [dict(zip(data, cells, strict=True)) for cells in zip(*data.values(), strict=True)]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif form == "csv":
+        cells = [
+            [json.dumps(cell).replace('"', "") for cell in row]
+            for row in zip(*data.values(), strict=True)
+        ]
+        path.write_text("\n".join(";".join(row) for row in [[*data], *cells]))
     elif form == "npz":
         np.savez(path, **{name: np.array(cells) for name, cells in data.items()})
     given = data if form == "mapping" else path
-    assert oodometer.evaluate(given).metrics["accuracy"].value == pytest.approx(right(data))
+    found = oodometer.evaluate(given)
+    assert found.metrics["accuracy"].value == pytest.approx(right(data))
+    assert found.metrics["roc_auc"].value > 0.9  # the probabilities go with the labels
 
 
 def test_a_target_follows_the_reference() -> None:
@@ -74,3 +88,13 @@ def test_predictions_that_contradict_each_other_prove_nothing() -> None:
     data["prediction"] = NAMES[rng.integers(3, size=len(data["label"]))].tolist()
     with pytest.raises(oodometer.InputError, match="name the classes in the order"):
         oodometer.evaluate(data)
+
+
+def test_swapped_columns_are_named_in_a_remedy_that_works(tmp_path: Path) -> None:
+    data = made(5, names=np.array([2, 0, 1]))
+    p = np.array(data.pop("probabilities"))
+    table = pd.DataFrame({**data, **{f"prob_{k}": p[:, k] for k in range(3)}})
+    with pytest.raises(oodometer.InputError) as refused:
+        oodometer.evaluate(table)
+    maps = re.findall(r"--map (\w+)=(\w+)", str(refused.value.remedy))
+    assert oodometer.evaluate(table, mapping=dict(maps)).metrics["accuracy"].value == right(data)

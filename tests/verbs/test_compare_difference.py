@@ -339,3 +339,39 @@ def test_answers_are_averaged_by_question_where_one_model_was_asked_more_often()
     assert (difference["lower"], difference["upper"]) == pytest.approx(interval, abs=0.006)
     assert any("averaged by question" in line for line in found.warnings)
     assert not any("left out" in line for line in found.warnings)
+
+
+IMAGES = [f"image {k * 7919 % 10007}.png" for k in range(40)]
+
+
+def of_images(right: Any, order: Any, **more: Any) -> dict[str, Any]:
+    names = [IMAGES[i] for i in order]
+    return answers(np.array(right)[order], file=names, **{k: v[order] for k, v in more.items()})
+
+
+@pytest.mark.parametrize("label", [False, True])
+def test_a_column_of_the_same_cells_tells_rows_apart(label: bool) -> None:
+    first, second = both(12, 4, 24)
+    more = {"label": np.zeros(40, dtype=int)} if label else {}  # the same whatever the order
+    order = np.random.default_rng(0).permutation(40)
+    files = [of_images(first, np.arange(40), **more), of_images(second, order, **more)]
+    result = compare(files, names=["a", "b"])
+    assert result.difference["paired"]
+    assert (result.difference["a_alone"], result.difference["b_alone"]) == (12, 4)
+    assert any("rows are matched by file" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("cells", ["counts", "repeated", "two orders", "other cells"])
+def test_columns_that_prove_no_order_match_nothing(cells: str) -> None:
+    first, second = both(12, 4, 24)
+    order = np.random.default_rng(0).permutation(40)
+    files = [of_images(first, np.arange(40)), of_images(second, order)]
+    if cells == "two orders":
+        for file in files:
+            file["url"] = [f"page {k * 31 % 101}" for k in range(40)]
+    else:
+        column = {"counts": range(40), "repeated": ["x"] * 40, "other cells": IMAGES}[cells]
+        files[0]["file"], files[1]["file"] = [*column], [*column][::-1]
+        files[1]["file"][0] = "another" if cells == "other cells" else files[1]["file"][0]
+    result = compare(files, names=["a", "b"])
+    assert not result.difference["paired"]

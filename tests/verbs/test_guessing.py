@@ -135,6 +135,24 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
         "y_true",
         {"y_true": "label", "y_pred": "prob_1"},
     ),
+    "French": (
+        {"vrai": NO_YES[Y], "prédit": NO_YES[D], "probabilité": P},
+        "vrai",
+        {"vrai": "label", "prédit": "prediction", "probabilité": "prob_yes"},
+    ),
+    "German": (
+        {"Wahrheit": NO_YES[Y], "Vorhersage": NO_YES[D], "Wahrscheinlichkeit": P},
+        "Wahrheit",
+        {"Wahrheit": "label", "Vorhersage": "prediction", "Wahrscheinlichkeit": "prob_yes"},
+    ),
+    "CatBoost": (
+        {
+            "Label": Y3,
+            **{f"RawFormulaVal:Class={k}": np.log(Q[:, i] + 1e-9) for i, k in enumerate(KINDS)},
+        },
+        "Label",
+        {"Label": "label", **{f"RawFormulaVal:Class={k}": f"logit_{k}" for k in KINDS}},
+    ),
     "verdicts": (
         {"conf": np.maximum(P, 1 - P), "is_correct": Y == D},
         "is_correct",
@@ -201,6 +219,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str | None, str]] = {
         {**MINE, "repaid": Y, "y_pred_proba": P},
         None,
         "repaid, which goes with y_pred_proba as a label does",
+    ),
+    "a column called prediction beside the one that a score decides": (
+        {"prediction": MINE["member"], "y_true": Y, "y_pred": D, "y_prob": P},
+        None,
+        "y_pred and prediction, either of which may be the prediction",
     ),
     "a column that is no label": (
         {"branch": MINE["member"], "y_pred": D, "y_pred_proba": P},
@@ -289,6 +312,7 @@ Q4 = rng.dirichlet([0.5] * 4, ROWS).round(3)
 Y4 = ORDER[(Q4.cumsum(1) > rng.random((ROWS, 1))).argmax(1)]
 NUMBERED = {f"pred_proba_{k}": Q4[:, k] for k in range(4)}
 SURE = np.maximum(P, 1 - P)
+NONE = np.array(["None", "A"])
 
 BY_ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     # what rows prove against names, the alphabet and the truth
@@ -323,6 +347,20 @@ BY_ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "a probability that is called prediction": (
         {"label": NO_YES[Y], "prediction": P.round(2)},
         {"prediction": "prob_yes"},
+    ),
+    "a regression beside classes": (
+        {
+            "price": (9 * RARE).round(3),
+            "price_pred": (9 * P).round(3),
+            "sold": Y,
+            "sold_pred": D,
+            "sold_proba": P,
+        },
+        {"sold": "label", "sold_pred": "prediction", "sold_proba": "prob_1"},
+    ),
+    "a class that is called None": (
+        {"y_true": NONE[Y], "prob_A": P, "prob_None": 1 - P},
+        {"y_true": "label"},
     ),
 }
 
@@ -475,3 +513,23 @@ def test_a_flag_decides_nothing() -> None:
     columns["will_lapse"] = np.where(np.array(columns["lapse_score"]) > 0, "yes", "no").tolist()
     columns["lapse_score"] = [0.2, 0.9] * 100
     assert guess(opened_raw(columns)).renamings == {}
+
+
+def test_a_command_for_a_doubted_probability_keeps_the_decision() -> None:
+    columns = {"t": Y, "d": (P > 0.3).astype(int), "q": P}
+    found = guess(opened_raw(pd.DataFrame(columns)), [opened_raw(pd.DataFrame({"q": P}))])
+    assert found.doubt.startswith("q, which goes with the label as a probability does")
+    assert found.renamings == {"t": "label", "d": "prediction", "q": "prob_1"}
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "frame"])
+def test_the_truth_beside_answers_that_are_nested_under_its_name(form: str, tmp_path: Path) -> None:
+    answers = [{"classes": ["yes", "no"], "scores": [p, 1 - p]} for p in P]
+    table: Any = pd.DataFrame({"churn": NO_YES[Y], "predicted_churn": answers})
+    path = tmp_path / f"t.{form}"
+    if form == "parquet":
+        table.to_parquet(path)
+    elif form == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    found = oodometer.evaluate(table if form == "frame" else path, metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx((D == Y).mean())

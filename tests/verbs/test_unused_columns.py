@@ -189,3 +189,58 @@ def test_rows_that_coincide_by_chance() -> None:
     assert said(
         oodometer.estimate(*lists, methods=["ac"], backtest="none"), "rows of the target stand in"
     )
+
+
+def of_models(names: tuple[str, ...] = ("big", "small"), column: str = "model") -> pd.DataFrame:
+    """Each row of the table by every model, in any order."""
+    rows = [TABLE.assign(id=range(ROWS), **{column: name}) for name in names]
+    return pd.concat(rows).sample(frac=1, random_state=0)
+
+
+@FORMS
+@pytest.mark.parametrize("column", ["model", "model_name", "system"])
+def test_rows_of_several_models_are_refused(form: str, column: str, tmp_path: Path) -> None:
+    given = written(of_models(column=column), tmp_path / "a", form)
+    other = written(OTHER, tmp_path / "b", form)
+    calls: list[Any] = [
+        lambda: oodometer.evaluate(given),
+        lambda: oodometer.estimate(given, other),
+        lambda: oodometer.estimate(other, given),
+        lambda: oodometer.compare([other, given]),
+        lambda: oodometer.fit(given),
+    ]
+    for call in calls:
+        with pytest.raises(oodometer.InputError, match="answers of one model, got 2 in column"):
+            call()
+
+
+def test_models_are_told_apart_by_the_printed_words(tmp_path: Path) -> None:
+    path = written(of_models(), tmp_path / "a", "csv")
+    right = oodometer.evaluate(TABLE, metrics=["accuracy"])["accuracy"].value
+    for given in (written(of_models(), path, "frame"), path):
+        one = oodometer.evaluate(given, where="model == big", metrics=["accuracy"])
+        assert one["accuracy"].value == right
+        assert oodometer.evaluate(given, by="model", metrics=["accuracy"]).rows == 2 * ROWS
+    with pytest.raises(oodometer.InputError, match=f"`oodometer read {path} --out a-models/`"):
+        oodometer.evaluate(path)
+
+
+def test_a_model_of_a_car_is_no_model_that_answers() -> None:
+    cars = TABLE.assign(id=range(ROWS), model=np.where(P > 0.5, "Civic", "Golf"))
+    assert oodometer.evaluate(cars, metrics=["accuracy"]).rows == ROWS
+
+
+@pytest.mark.parametrize("form", ["parquet", "frame"])
+def test_lists_in_the_order_of_rank_are_warned_of(form: str, tmp_path: Path) -> None:
+    p = np.random.default_rng(1).dirichlet([1.0] * 3, ROWS)
+    label = p.argmax(axis=1)
+    for lists, count in ((np.sort(p)[:, ::-1], 1), (p, 0)):
+        table = pd.DataFrame({"label": label, "probabilities": [*lists.tolist()]})
+        found = oodometer.evaluate(written(table, tmp_path / "a", form), metrics=["accuracy"])
+        assert len(said(found, "probabilities falls from the first entry to the last")) == count
+
+
+def test_prompts_that_repeat_are_said_to_depend_on_each_other() -> None:
+    table = TABLE.assign(prompt=[f"question {row // 4}" for row in range(ROWS)])
+    (line,) = said(oodometer.evaluate(table, metrics=["accuracy"]), "100 values of prompt repeat")
+    assert "cluster" in line
