@@ -913,15 +913,23 @@ class Guessing:
         if answered and not (contested or wants_truth or decides_alone):
             return Guess({})
         others = [] if is_target else self._opened_others()
-        guessed = guess(source, others, has_truth, asked)
-        if self.optional and guessed.doubt and not (guessed.contested or guessed.is_called_label):
-            without = guess(source, others, False, asked)
-            guessed = replace(without, notes=(*without.notes, f"not read: {guessed.doubt}"))
+        guessed = self._guess_beside(others, source, has_truth, asked)
         if not guessed.doubt:
             return guessed.for_threshold() if self.decided else guessed
         if answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
         raise guessed.refusal(source.path)
+
+    def _guess_beside(
+        self, others: Sequence[Any], source: Any, has_truth: bool, asked: Asked
+    ) -> Guess:
+        """The guess beside the files without labels; without the truth where that is in doubt and may be missing."""
+        guessed = guess(source, others, has_truth, asked)
+        is_told = guessed.contested or guessed.is_called_label
+        if not self.optional or not guessed.doubt or is_told:
+            return guessed
+        without = guess(source, others, False, asked)
+        return replace(without, notes=(*without.notes, f"not read: {guessed.doubt}"))
 
     def _opened_others(self) -> list[Any]:
         """The files without labels, as far as they can be opened."""
