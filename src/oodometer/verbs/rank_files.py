@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +10,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ..arrays import Array, as_cells
-from ..audits.joining import looking_like_keys, question_column
+from ..audits.joining import looking_like_keys
 from ..classes import matched
-from ..errors import InputError, Remedy, UsageError
+from ..errors import InputError, UsageError
 from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
 from ..passes.reference import agreement_by_chance
 from ..predictions import Predictions
@@ -176,7 +175,6 @@ def _references(options: Asked, models: int) -> Sequence[Any]:
 
 def _open_files(
     models: Sequence[Any], files: Sequence[str], key: str, opener: Opener, options: Asked
-<<<<<<< HEAD
 ) -> tuple[list[Source], str | None]:
     """The sources of the files with their columns of ids, epochs, clusters and of what was chosen; and the name of
     their ids, None where none has any.
@@ -188,23 +186,10 @@ def _open_files(
         _check_columns(source, file, names_rows, options.cluster)
         more = (names_rows, CHOSEN, EPOCH, options.cluster)
         columns = tuple(dict.fromkeys(name for name in more if name and source.holds(name)))
-=======
-) -> list[Source]:
-    """The sources of the files with their columns of ids, epochs, clusters and of what was chosen."""
-    sources, opened = [], [opener.open(model, options.classes) for model in models]
-    question = question_column(opened[0])
-    if question is not None and not all(source.holds(question) for source in opened):
-        question = None
-    for model, file, source in zip(models, files, opened, strict=True):
-        _check_columns(source, file, key, options.cluster, question)
-        more = [name for name in (CHOSEN, EPOCH, options.cluster) if name and source.holds(name)]
-        columns = tuple(dict.fromkeys((key, *more)))
->>>>>>> h-outside
         sources.append(opener.open(model, options.classes, extra_columns=columns))
     return sources, names_rows
 
 
-<<<<<<< HEAD
 def _key_of(sources: Sequence[Source], key: str) -> str | None:
     """The column of ids: ``key`` where a file has it, else the only one that all files have and that is named like
     one; None where no file has such a column.
@@ -262,35 +247,15 @@ def _are_of_one_order(a: Predictions, b: Predictions) -> bool:
 
 def _check_columns(source: Source, file: str, key: str | None, cluster: str | None) -> None:
     """Raise `InputError` for a file without ids, without answers, or without the column of clusters."""
-=======
-def _check_columns(
-    source: Source, file: str, key: str, cluster: str | None, question: str | None
-) -> None:
-    """Raise `InputError` for a file without ids, without answers, or without the column of clusters; ``question``: the
-    column that all files have and that is named as the id of a question.
-    """
->>>>>>> h-outside
     columns = f"the columns {shown(source.columns, 12)}"
     if key is not None and not source.holds(key):
         expected = f"a column {key} that names the rows"
-<<<<<<< HEAD
         why = "those of several files are matched by it, never by position where one has it"
-        other = question_column(source)
-        option = "--id" if other is None else f"--id {shlex.quote(other)}"
-=======
-        why = "those of several files are matched by it, never by position"
-        option = "--id" if question is None else f"--id {shlex.quote(question)}"
->>>>>>> h-outside
-        remedy = (
-            f"name it with {option}, or with --map theirs={key} where other files call it {key}; "
-        )
+        remedy = f"name it with --id, or with --map theirs={key} where other files call it {key}; "
         raise InputError(
             f"{expected}: {why}",
             got=columns,
-            remedy=Remedy(
-                f"{remedy}`oodometer predict` keeps it",
-                *([] if question is None else ["--id", question]),
-            ),
+            remedy=f"{remedy}`oodometer predict` keeps it",
             file=file,
         )
     if not {*_ANSWERS, "correct"} & set(source.fields):
