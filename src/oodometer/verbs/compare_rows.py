@@ -696,7 +696,7 @@ def row_key(key: str | None, sources: Sequence[Source]) -> str | None:
 
 
 def _told_apart(key: str | None, sources: Sequence[Source]) -> tuple[str | None, list[str]]:
-    """The column that tells rows apart in all files, as named, else the one that their cells prove; and what is said."""
+    """The column that tells rows apart in all files, as named, else as their cells prove; and what is said of it."""
     named = row_key(key, sources)
     proved = telling_column(sources) if named is None else None
     what = f"rows are matched by {proved}, of which every file has the same"
