@@ -61,9 +61,16 @@ $(RUN): $(SETUP) | $(BIN)/python
 	    "$$(du -sm $(VENV) | cut -f1) MB in $$(( $$(date +%s) - began )) s"
 	@touch $(RUN)
 
-# One after another, whatever -j says; pytest comes last, so that its summary is the last line.
+# One after another, whatever -j says, but for types and imports: they take one core for a minute or two, and stand beside
+# the tests. What they find is told behind these; else the summary of pytest is the last line.
 .NOTPARALLEL:
-test: lint types imports unit
+test: lint
+	@found=$$(mktemp); \
+	  $(MAKE) --no-print-directory types imports >"$$found" 2>&1 & checks=$$!; \
+	  trap 'kill $$checks 2>/dev/null; rm -f "$$found"; exit 130' INT TERM; \
+	  $(MAKE) --no-print-directory unit; tests=$$?; \
+	  wait $$checks || { cat "$$found" >&2; tests=1; }; \
+	  rm -f "$$found"; exit $$tests
 
 lint: $(DEV)
 	@$(BIN)/python -m ruff check .

@@ -1,6 +1,6 @@
-"""Which rows to label to find the best model: ours beside Model Picker's rule; writes results/model_picker.*.
+"""Which rows to label to find the best model: ours beside Model Picker and CODA; writes results/model_picker.*.
 
-    python -m benchmarks.model_picker              # ten minutes of processor time
+    python -m benchmarks.model_picker              # twenty minutes of processor time
 
 The suites of `benchmarks.rank_suites`, up to 1,000 rows of each without a label, no reference. So many labels are asked
 for by each rule; regret is what the model that is named then lacks to the best, in points of accuracy on all rows.
@@ -10,6 +10,8 @@ for by each rule; regret is what the model that is named then lacks to the best,
   (1 - e) / e for each right answer, e = 0.46, a default of its software (the paper searches for it, against the
   plurality's answers); asked is the row whose label leaves the least entropy, all classes weighted alike. The model of
   the largest w_j is named: the one with most right answers.
+- ``CODA``: Kay et al. (2025), as `benchmarks.coda` has it: rows and the model that is named by the confusions of all
+  models, whose prior is what they agree on. It reads probabilities where a suite has them.
 - ``rank``: rows at random, the first of `oodometer rank`, which reads the answers on the pool, too.
 - ``rank, suggested``: ten rows at random, then ten at a time that `oodometer rank` suggests.
 - ``rank, Model Picker's rows``: ten at random, then those that Model Picker asks for, read as rows that were chosen.
@@ -27,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import kit
+from benchmarks.coda import asked
 from benchmarks.rank_suites import (
     MORE,
     POOL,
@@ -42,7 +45,14 @@ from oodometer.rankings import outcome, rows_to_label
 
 EPSILON = 0.46
 BUDGETS = (10, 50)
-RULES = ("counting", "Model Picker", "rank", "rank, suggested", "rank, Model Picker's rows")
+RULES = (
+    "counting",
+    "Model Picker",
+    "CODA",
+    "rank",
+    "rank, suggested",
+    "rank, Model Picker's rows",
+)
 Picks = list[int]
 
 
@@ -99,6 +109,14 @@ def suggested(suite: Suite, pool: np.ndarray, first: Picks, count: int, seed: in
     return rows
 
 
+def answers_of(suite: Suite, pool: np.ndarray) -> np.ndarray:
+    """Probabilities of the pool, (model, row, class); 1 for the predicted class where a suite has classes alone."""
+    if suite.answers.ndim == 3:
+        return suite.answers[:, pool]
+    classes = int(max(suite.predicted.max(), suite.truth.max())) + 1
+    return np.eye(classes)[suite.predicted[:, pool]]
+
+
 def of_suite(suite: Suite, draws: int) -> dict[str, Any]:
     """Regret of each rule with each number of labels, mean over the draws."""
     accuracy = suite.accuracy
@@ -113,11 +131,13 @@ def of_suite(suite: Suite, draws: int) -> dict[str, Any]:
         first = random[:MORE]
         ours = suggested(suite, pool, first, most, draw)
         both = picked(predicted, truth, most, draw, first)
+        believed = asked(answers_of(suite, pool), truth, most, draw)[1]
         for count in BUDGETS:
             chosen = count - MORE
             scores = (
                 right[:, random[:count]].sum(axis=1),
                 right[:, picks[:count]].sum(axis=1),
+                believed[count - 1],
                 *(
                     places(of_rank(suite, pool, rows[:count], of_choice).order)
                     for rows, of_choice in ((random, 0), (ours, chosen), (both, chosen))
@@ -167,14 +187,14 @@ def measure(given: argparse.Namespace) -> kit.Result:
 def page(found: Mapping[str, Any]) -> str:
     """Regret by group, and beside Model Picker's."""
     lines = [
-        "# Which rows to label: ours beside Model Picker",
+        "# Which rows to label: ours beside Model Picker and CODA",
         "",
         f"`{found['command']}`. Regret of the model that is named, in points of accuracy; in brackets the mean",
         "difference from Model Picker's with its 95 % interval over suites, below 0: better than it.",
         "",
     ]
     for count in map(str, BUDGETS):
-        rows, shown = [], RULES if int(count) > MORE else RULES[:3]  # before, nothing is chosen
+        rows, shown = [], RULES if int(count) > MORE else RULES[:4]  # before, nothing is chosen
         for group, cells in found["regret"].items():
             own = cells[count][RULES[1]][0]
             row = [group, str(cells["suites"])]

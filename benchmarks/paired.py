@@ -1,13 +1,13 @@
 """Differences of models on the same rows beside the plain ways, and how long a comparison takes; results/paired.*.
 
-python -m benchmarks.paired [--draws N] [--rounds N] [--many N]
+python -m benchmarks.paired [--draws N] [--weights N] [--rounds N] [--many N]
 
 Simulations in which the difference is known: answers that are right or wrong, scores from 0 to 1, passages of several
-questions, six models at once, five tasks. Each cell holds the coverage of nominal 95 % intervals, their mean width and,
-where the models do not differ, how often a difference is claimed. 1,000 draws leave a standard error of 0.7 points in
-a share of 5 %: so the claims of two models that do not differ are also worked out exactly, and those of six models
-counted in many more draws. Then 12,000 questions and 6 models, read, compared and written as a page by the command as
-typed, in a new process.
+questions, rows drawn with uneven chances and weighted by them, six models at once, five tasks. Each cell holds the
+coverage of nominal 95 % intervals, their mean width and, where the models do not differ, how often a difference is
+claimed. 1,000 draws leave a standard error of 0.7 points in a share of 5 %: so the claims of two models that do not
+differ are also worked out exactly, and those of six models counted in many more draws. Then 12,000 questions and 6
+models, read, compared and written as a page by the command as typed, in a new process.
 """
 
 from __future__ import annotations
@@ -155,6 +155,47 @@ def clustered(draws: int) -> Iterator[kit.Result]:
                 "rows": name,
                 **{n: side.result(truth == 0) for n, side in sides.items()},
             }
+
+
+POPULATION = 200_000
+
+
+def populations(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Scores of two models on a whole population, (2, row), and how eagerly each row is drawn: where they differ most
+    it is drawn most.
+    """
+    hard = rng.beta(1, 1, POPULATION)
+    eager = 0.15 + hard**2
+    chance = np.stack([0.95 - 0.5 * hard, 0.9 - 0.25 * hard])
+    right = (rng.random((2, POPULATION)) < chance).astype(float)
+    credit = np.clip(chance + rng.normal(0, 0.25, (2, POPULATION)), 0, 1)
+    return {"right or wrong": (right, eager), "partial credit": (credit, eager)}
+
+
+def weighted(draws: int) -> Iterator[kit.Result]:
+    """Two models on rows, or on passages of five rows, that were drawn with uneven chances and are weighted by them."""
+    rng = np.random.default_rng(8)
+    for case, (scores, eager) in populations(rng).items():
+        truth = float((scores[0] - scores[1]).mean())
+        passage_size = eager.reshape(-1, 5).mean(axis=1)
+        for name, drawn, chance in (
+            ("60", 60, eager),
+            ("200", 200, eager),
+            ("600", 600, eager),
+            ("60 passages of 5", 60, passage_size),
+        ):
+            sides = {n: Tally() for n in ("ours", "plain", "unpaired")}
+            odds, per = chance / chance.sum(), POPULATION // len(chance)
+            for _ in range(draws):
+                unit = rng.choice(len(chance), drawn, p=odds)
+                at = (unit[:, None] * per + np.arange(per)).ravel()
+                by = None if per == 1 else np.repeat(np.arange(drawn), per)
+                paired = Paired(scores[:, at], by, weights=np.repeat(1 / odds[unit], per))
+                made = paired.difference(0, 1, LEVEL)
+                sides["ours"].add(made.lower, made.upper, truth)
+                plain(scores[:, at], sides, truth)
+            results = {n: side.result(False) for n, side in sides.items()}
+            yield {"kind": "weights", "case": case, "rows": name, **results}
 
 
 def exactly() -> Iterator[kit.Result]:
@@ -318,8 +359,11 @@ def measure(given: argparse.Namespace) -> kit.Result:
         [cell for part in parts for cell in part(given.draws)] if given.draws else before["cells"]
     )
     seconds = clocks(given.rounds) if given.rounds else before.get("seconds", {})
+    if given.weights:
+        cells = [c for c in cells if c["kind"] != "weights"] + [*weighted(given.weights)]
     result = {
         "draws": given.draws or before["draws"],
+        "weights": given.weights or before.get("weights", 0),
         "many": given.many or before.get("many", 0),
         "cells": cells,
     }
@@ -337,12 +381,13 @@ def page(result: kit.Result) -> str:
         "",
         f"`python -m benchmarks.paired --draws {result['draws']}`. Coverage of nominal 95 % intervals in %, mean width "
         "in points and, where there is no difference, how often one is claimed in %. Plain: Student's paired interval "
-        "of independent rows; unpaired: that of two samples.",
+        "of independent rows; unpaired: that of two samples; neither knows weights.",
     ]
     titles = {
         "binary": ("Right or wrong", "only A is right, only B is right"),
         "scores": ("Scores from 0 to 1", "case"),
         "clusters": ("Questions in passages", "case"),
+        "weights": (f"Rows drawn with uneven chances, {result['weights']:,} draws", "case"),
     }
     for kind, (title, head) in titles.items():
         cells = [cell for cell in result["cells"] if cell["kind"] == kind]
@@ -431,6 +476,7 @@ def page(result: kit.Result) -> str:
 if __name__ == "__main__":
     more = {
         "draws": (1000, "draws a cell; 0 keeps the cells that are there"),
+        "weights": (1000, "draws a cell of weighted rows; 0 keeps those that are there"),
         "many": (10_000, "draws of six models that are all alike; 0 keeps those that are there"),
         "rounds": (5, "rounds of the clock; 0 keeps the times that are there"),
     }

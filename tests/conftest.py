@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dataclasses
 import functools
 import importlib.util
@@ -57,8 +58,8 @@ def check_types(function: Any) -> Any:
     return beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))(function)
 
 
-# Of the arguments and of the result, and whether they name axes.
-Checks = tuple[Callable[..., Any] | None, Callable[[Any], Any] | None, bool]
+# Of the arguments and of the result, whether they name axes, and what has passed: arguments, or these with a result.
+Checks = tuple[Callable[..., Any] | None, Callable[[Any], Any] | None, bool, set[tuple[Any, ...]]]
 _SCOPE: Any = jaxtyping.jaxtyped("context")  # inside, an axis keeps the length that it had first
 _KNOWN: dict[
     int, tuple[CodeType, Checks]
@@ -86,7 +87,7 @@ def checks_of(function: FunctionType) -> Checks:
             hints[name] = Any
     result = {"return": hints.pop("return")} if "return" in hints else {}
     if any("Self" in str(hint) for hint in hints.values()):
-        return None, None, False
+        return None, None, False, set()
     axes = any(names_axes(hint) for hint in (*hints.values(), result.get("return", Any)))
     # verbs show fewer than they take (`oodometer.options.arguments_of`)
     signature = getattr(function, "__arguments__", None) or inspect.signature(function)
@@ -104,7 +105,7 @@ def checks_of(function: FunctionType) -> Checks:
         made[name].__module__ = function.__module__
         asks = any(hint is not Any for hint in asked.values())
         made[name] = check_types(made[name]) if asks else None
-    checks = made["arguments"], made["result"], axes
+    checks = made["arguments"], made["result"], axes, set()
     if all(isinstance(hint, str) for hint in function.__annotations__.values()):
         _KNOWN[id(function.__code__)] = function.__code__, checks
     return checks
@@ -115,18 +116,51 @@ def shapes(values: Iterable[Any]) -> str:
     return ", ".join(str(getattr(value, "shape", type(value).__name__)) for value in values)
 
 
+# Whether an annotation asks no more of a value than its kind; of an array it asks dtype and shape, of a text all.
+_PLAIN: dict[type, bool] = dict.fromkeys(
+    (bool, int, float, type(None), FunctionType, np.random.Generator, np.float64), True
+)
+
+
+def is_plain(kind: type) -> bool:
+    """Whether it is a class of the package that is no container: an annotation cannot look into it."""
+    own = kind.__module__.partition(".")[0] in ("oodometer", "oodometer_lab")
+    found = own and not issubclass(kind, (dict, list, set, str, tuple, type))
+    return _PLAIN.setdefault(kind, found)
+
+
+def seen_of(value: Any) -> Any:
+    """What an annotation can see of a value; None where it looks at the content, as of a list."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype, value.shape
+    if kind is str:
+        return value
+    known = _PLAIN.get(kind)
+    return kind if (is_plain(kind) if known is None else known) else None
+
+
+def seen_of_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+    """The same of arguments; None where it is None of one of them."""
+    seen = [seen_of(value) for value in args]
+    for name, value in kwargs.items():
+        seen += [name, seen_of(value)]
+    return None if None in seen else (len(args), *seen)
+
+
 def quick_checks(function: FunctionType) -> Any:
     """The function with arguments and result checked, as `jaxtyping.jaxtyped` does it, for a tenth of the time.
 
     That one binds the arguments to the signature at each call, checks them twice, and compiles the checks of an inner
-    function again at each call of the outer one: more than half of what a test of `estimate` took.
+    function again at each call of the outer one: more than half of what a test of `estimate` took. Arrays of the same
+    types and shapes are looked at once: a backtest asks a method two hundred times.
     """
-    arguments, result, axes = checks_of(function)
+    arguments, result, axes, passed = checks_of(function)
     if arguments is None and result is None:
         return function
+    scope = _SCOPE if axes else contextlib.nullcontext()  # most functions name no axes
 
-    @functools.wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def check_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         __tracebackhide__ = True
         if arguments is not None:
             try:
@@ -136,7 +170,9 @@ def quick_checks(function: FunctionType) -> Any:
                 raise jaxtyping.TypeCheckError(
                     f"arguments: {violation} Shapes: {came}."
                 ) from violation
-        out = function(*args, **kwargs)
+
+    def check_result(args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
+        __tracebackhide__ = True
         if result is not None:
             try:
                 result(out)
@@ -144,20 +180,31 @@ def quick_checks(function: FunctionType) -> Any:
                 came = shapes((*args, *kwargs.values()))
                 told = f"result: {violation} Shapes of the arguments: {came}; of the result: {shapes([out])}."
                 raise jaxtyping.TypeCheckError(told) from violation
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        came = seen_of_all(args, kwargs)
+        if came in passed:
+            out = function(*args, **kwargs)
+            gave = seen_of(out)
+            if gave is not None and (came, gave) in passed:
+                return out
+            with scope:
+                check_arguments(args, kwargs)
+                check_result(args, kwargs, out)
+        else:
+            with scope:
+                check_arguments(args, kwargs)
+                out = function(*args, **kwargs)
+                check_result(args, kwargs, out)
+            gave = seen_of(out)
+        if came is not None:
+            passed.update([came, (came, gave)])
         return out
 
-    whole = checked
-    if axes:  # most functions name none, and are called without a scope
-
-        @functools.wraps(function)
-        def scoped(*args: Any, **kwargs: Any) -> Any:
-            __tracebackhide__ = True
-            with _SCOPE:
-                return checked(*args, **kwargs)
-
-        whole = scoped
-    whole.__shape_checked__ = True  # type: ignore[attr-defined]
-    return whole
+    checked.__shape_checked__ = True  # type: ignore[attr-defined]
+    return checked
 
 
 def checked_shapes(slow: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,7 +26,7 @@ from oodometer_lab.benchmarks.natural_rankers import ORDERS, ask_rank  # noqa: E
 from oodometer_lab.results.benchmark import benchmark_view  # noqa: E402
 
 pytestmark = pytest.mark.lab
-GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "benchmark.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "reproduce.md"
 
 
 def steady(reference: Predictions, target: Predictions, level: float) -> tuple[float, float, float]:
@@ -208,7 +208,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 def test_the_toy_of_the_guide_runs_in_the_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = re.search(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    code = re.search(r"```python\n(def damped.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert code is not None
     assert len(code[1].splitlines()) <= 12
     (tmp_path / "mine_of_guide.py").write_text(code[1], encoding="utf-8")

@@ -277,3 +277,32 @@ def test_rows_that_belong_elsewhere() -> None:
         o.fit(pd.Series(Y)[::-1], pd.DataFrame(P, index=range(200)))
     with pytest.raises(UsageError, match="expected probabilities beside labels, got a str"):
         o.fit(Y, "predictions.csv")
+
+
+@pytest.mark.parametrize(
+    ("rare", "usual"), [("eight", "other"), ("zebra", "else"), ("case", "control"), ("yes", "no")]
+)
+def test_a_lone_probability_is_of_the_class_that_names_or_shares_tell(
+    rare: str, usual: str
+) -> None:
+    """As a column of a file is read, whichever class comes second by name."""
+    rng = np.random.default_rng(1)
+    p, p_target = rng.beta(0.5, 4, 800), rng.beta(0.5, 4, 300)
+    y = np.where(rng.random(800) < p, rare, usual)
+    by_hand = o.estimate(y, p, p_target, positive=f"={rare}", **QUICK)
+    found = o.estimate(y, p, p_target, **QUICK)
+    assert values(found) == values(by_hand)
+    told = [line for line in found.warnings if f"as the probability of class {rare}" in line]
+    assert len(told) == (rare < usual)  # the second by name is the usual reading
+    assert values(o.fit(y, p, **QUICK).estimate(p_target)) == values(found)
+    assert (
+        o.evaluate(y, p)["accuracy"].value
+        == o.evaluate(y, p, positive=f"={rare}")["accuracy"].value
+    )
+
+
+def test_a_lone_probability_is_not_turned_because_the_model_is_bad() -> None:
+    """Which rows are right says nothing of the class: balanced classes leave the second one by name."""
+    p = RNG.random(400)
+    y = np.where(RNG.random(400) < p, "ant", "bee")
+    assert o.evaluate(y, p)["accuracy"].value < 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -22,10 +23,8 @@ class Terminated(KeyboardInterrupt):
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    for sign in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # a second one does not wait, and ends in no traceback
+    # a second one does not wait, and ends in no traceback
+    for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, lambda again, frame: _leave(128 + again, at_once=True))
     code = None if frame is None else frame.f_code
     if (
@@ -33,9 +32,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
         and code.co_filename == "<frozen importlib._bootstrap>"
         and code.co_name in _LOCKING
     ):
-        _leave(
-            128 + number, at_once=True
-        )  # at locks of modules an exception is lost, and the next import hangs
+        # at locks of modules an exception is lost, and the next import hangs
+        _leave(128 + number, at_once=True)
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
@@ -45,6 +43,7 @@ def main() -> int:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
             signal.signal(number, _stop)
+    gc.set_threshold(10_000, 20, 20)  # loading libraries makes many objects and no circles
     try:
         from .cli import main as run
 
@@ -77,9 +76,8 @@ def _leave(code: int, at_once: bool = False) -> None:
             if give_back is not None and not at_once:
                 give_back(0)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(
-            OSError, RuntimeError, ValueError, AttributeError
-        ):  # nobody may be there any more to read it
+        # nobody may be there any more to read it
+        with suppress(OSError, RuntimeError, ValueError, AttributeError):
             stream.flush()
     os._exit(code)
 

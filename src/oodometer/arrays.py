@@ -107,9 +107,8 @@ class Ragged:
         parts = []
         for row in rows:
             cells: Any = row
-            if isinstance(
-                cells, _masked_array()
-            ):  # a masked end is padding; another masked entry is null
+            # a masked end is padding; another masked entry is null
+            if isinstance(cells, _masked_array()):
                 real = np.flatnonzero(~np.ma.getmaskarray(cells))
                 cells = _unmasked(cells[: real[-1] + 1 if len(real) else 0])
             parts.append(np.asarray(cells, dtype=np.float64))
@@ -132,9 +131,8 @@ class Ragged:
 
     def sums(self) -> Array:
         """Sum of each row, 0 for an empty one, shape (sample,)."""
-        return self._reduced(
-            np.add
-        )  # row by row, not by differences of running sums, which one -inf would spoil
+        # row by row, not by differences of running sums, which one -inf would spoil
+        return self._reduced(np.add)
 
     def minima(self) -> Array:
         """Smallest value of each row, 0 for an empty one, shape (sample,)."""

@@ -24,9 +24,8 @@ from .errors import ClassesError, InputError
 
 ClassNames = tuple[int | str, ...]
 _MOST_CANDIDATES = 2**31 - 1  # positions are int32
-NO_ANSWER = (
-    "(none)"  # the class of predictions that are null, as an answer is that could not be read
-)
+# the class of predictions that are null, as an answer is that could not be read
+NO_ANSWER = "(none)"
 # What people and libraries write in the place of a label that they do not have.
 _MISSING = frozenset(
     ("", "?", "-", "--", ".", "na", "n/a", "#n/a", "#na", "<na>", "none", "null", "nan", "-nan")
@@ -182,6 +181,48 @@ def proved_classes(
     return None if order is None else tuple(by_text[name] for name in order)
 
 
+# Of two words for classes, the one that a probability without a name is of, and the other one.
+_YES = frozenset(("yes", "y", "true", "t", "positive", "pos", "+", "present", "case", "event"))
+_YES |= {"success", "1"}
+_NO = frozenset(("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent"))
+_NO |= {"failure", "0"}
+YES_AND_NO = _YES | _NO
+_CLEAR = 3.0  # standard errors between a mean and a share that are not of one class
+
+
+def positive_of(classes: Sequence[int | str]) -> str | None:
+    """The one of two classes that a lone probability is of by their names alone; None where these do not tell.
+
+    >>> positive_of(["no", "yes"]), positive_of(["pos", "neg"]), positive_of(["0", "1"]), positive_of(["a", "b"])
+    ('yes', 'pos', '1', None)
+    """
+    names = [str(name) for name in classes]
+    if all(name.removeprefix("-").isdecimal() for name in names):
+        return max(names, key=int)
+    yes = [name for name in names if name.strip().lower() in _YES]
+    no = [name for name in names if name.strip().lower() in _NO]
+    return yes[0] if len(yes) == len(no) == 1 else None
+
+
+def class_by_share(p: Array, labels: Array, classes: Sequence[str]) -> str | None:
+    """The one of two classes that probabilities ``p`` are of by how often each comes: its share of the rows is their
+    mean, and that of the other one is not; None where both may be, or neither. Which rows are right says nothing here.
+
+    >>> class_by_share(np.full(99, 0.1), np.array(["rare"] * 9 + ["usual"] * 90), ["rare", "usual"])
+    'rare'
+    """
+    mask = np.isfinite(p) & np.isin(labels, classes)
+    if not mask.any():
+        return None
+    p = p[mask]
+    shares = [float((labels[mask] == name).mean()) for name in classes]
+    error = float(np.sqrt((p.var() + shares[0] * shares[1]) / len(p)))
+    off = [abs(float(p.mean()) - share) / max(error, 1e-9) for share in shares]
+    if min(off) > _CLEAR or max(off) <= _CLEAR:
+        return None
+    return classes[int(np.argmin(off))]
+
+
 def are_decimals(texts: Collection[Any]) -> bool:
     """Whether all texts are numbers, and some of them no whole ones: what a text file makes of a regression.
 
@@ -218,33 +259,37 @@ def label_codes(
     how many rows had which word, or which class. A class that looks like another way to write a known one (``Cat`` for
     ``cat``, 1 to K for 0 to K - 1) is none.
     """
-    by_name = {str(name) for name in classes}
-    alike = {name.strip().casefold() for name in by_name}
     noted: dict[str, int] = {}
-    is_numbered_otherwise = _other_numbering(
-        [v for v in coded.values if not is_missing_word(v)], classes
-    )
     table = np.arange(len(coded.values) + 2)  # the last two entries are what codes -2 and -1 pick
     table[-2:] = -2, -1
     rows = np.bincount(coded.codes.ravel() + 2, minlength=len(table))[2:].tolist()
-    may_be_class = _is_half_of_a_pair([v for v in coded.values if v is not None], classes)
-    is_known = [value is None or _name_of(value, by_name) in by_name for value in coded.values]
-    for code, value in enumerate(coded.values):
-        if is_known[code]:
+    for code, kind in _no_classes(coded.values, classes, others).items():
+        if rows[code]:
+            noted[f"{kind} {coded.values[code]!r}"] = rows[code]
+            table[code] = -1 if kind == "missing" else -2
+    if not noted:
+        return Coded(coded.codes, coded.values), noted
+    further = sum(entry < -1 for entry in table[:-2].tolist())
+    refuse_ids("label", further, coded.codes.size, shared=False)
+    return Coded(table[coded.codes], coded.values), noted
+
+
+def _no_classes(values: Sequence[Any], classes: ClassNames, others: bool) -> dict[int, str]:
+    """Places of values that are none of the classes: "missing" for words that say so, and with ``others`` "class"."""
+    by_name = {str(name) for name in classes}
+    alike = {name.strip().casefold() for name in by_name}
+    is_numbered_otherwise = _other_numbering([v for v in values if not is_missing_word(v)], classes)
+    may_be_class = _is_half_of_a_pair([v for v in values if v is not None], classes)
+    out = {}
+    for place, value in enumerate(values):
+        if value is None or _name_of(value, by_name) in by_name:
             continue
-        word = is_missing_word(value) or (value in _NOT_YET and not may_be_class)
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
-        if rows[code] and (word or (others and not odd)):
-            noted[f"{'missing' if word else 'class'} {value!r}"] = rows[code]
-            table[code] = -1 if word else -2
-    if noted:
-        refuse_ids(
-            "label",
-            sum(entry < -1 for entry in table[:-2].tolist()),
-            coded.codes.size,
-            shared=False,
-        )
-    return Coded(table[coded.codes] if noted else coded.codes, coded.values), noted
+        if is_missing_word(value) or (value in _NOT_YET and not may_be_class):
+            out[place] = "missing"
+        elif others and not odd:
+            out[place] = "class"
+    return out
 
 
 def _name_of(value: Any, names: Collection[str]) -> str:
@@ -260,9 +305,8 @@ def _name_of(value: Any, names: Collection[str]) -> str:
     return next((form for form in forms if form in names), text)
 
 
-MOST_CLASSES = (
-    4_096  # without a probability for each: a table of classes by classes then takes 128 MB
-)
+# without a probability for each: a table of classes by classes then takes 128 MB
+MOST_CLASSES = 4_096
 _MANY, _NEARLY_ALL = 1_000, 0.9  # different values, and their share of the rows, that ids have
 
 
@@ -698,9 +742,8 @@ def matched(
             out.append(None)
             continue
         key = _text_of_class(plain)
-        if (
-            not names and key.isdecimal()
-        ):  # a function names no classes: they are the numbers of its columns
+        # a function names no classes: they are the numbers of its columns
+        if not names and key.isdecimal():
             out.append(int(key))
             continue
         if key not in names and images:

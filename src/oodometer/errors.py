@@ -24,9 +24,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-_UNSEEN = frozenset(
-    ("Cc", "Cs", "Cn", "Zl", "Zp")
-)  # controls, half characters, separators of lines
+# controls, half characters, separators of lines
+_UNSEEN = frozenset(("Cc", "Cs", "Cn", "Zl", "Zp"))
 _BENDING = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 )

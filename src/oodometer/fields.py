@@ -26,9 +26,8 @@ class Surveyed(NamedTuple):
 
 
 SUM_TOLERANCE = 1e-3
-_OFF = (
-    SUM_TOLERANCE + 1e-6
-)  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
+# where a row's sum is off: float32 sums of decimals end a little above the tolerance
+_OFF = SUM_TOLERANCE + 1e-6
 _NEGATIVE_TOLERANCE = 1e-6
 _MOST_ROUNDING = 0.1
 _HALF_PRECISION = 0.02  # by which sums of numbers with eight bits are off
@@ -436,9 +435,8 @@ def candidate_softmax(scores: Ragged) -> Ragged:
         return Ragged(np.empty(0), scores.offsets)
     starts, lengths = scores.offsets[:-1], scores.lengths
     values = scores.values.astype(np.float64, copy=False)
-    with np.errstate(
-        over="ignore"
-    ):  # a gap of more than the largest number is a probability of 0 as well
+    # a gap of more than the largest number is a probability of 0 as well
+    with np.errstate(over="ignore"):
         shifted = values - np.repeat(np.maximum.reduceat(values, starts), lengths)
     np.exp(shifted, out=shifted)
     shifted /= np.repeat(np.add.reduceat(shifted, starts), lengths)

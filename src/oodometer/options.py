@@ -116,18 +116,16 @@ class Options:
     """
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
-    rarely: ClassVar[frozenset[str]] = (
-        frozenset()
-    )  # options of its groups that this record shows with --help-all alone
+    # options of its groups that this record shows with --help-all alone
+    rarely: ClassVar[frozenset[str]] = frozenset()
     unsaid: ClassVar[frozenset[str]] = frozenset()  # options of its groups that a shell has not
     apart: ClassVar[frozenset[str]] = frozenset()  # options that mean something else in a `Group`
 
     def __init_subclass__(cls) -> None:
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
         for name, field, about in declared(cls):
-            _ = about.check or check_of(
-                name, field.type
-            )  # an option without one is refused where it is declared
+            # an option without one is refused where it is declared
+            _ = about.check or check_of(name, field.type)
 
     @classmethod
     def of(cls, options: Options, **more: Any) -> Self:
@@ -144,9 +142,8 @@ class Options:
     def __post_init__(self) -> None:
         for name, field, about in declared(type(self)):
             value = getattr(self, name)
-            if (
-                value is field.default and value != ()
-            ):  # it passes its check, which may make a list of ()
+            # it passes its check, which may make a list of ()
+            if value is field.default and value != ():
                 continue
             if value is not None or "None" not in str(field.type):
                 object.__setattr__(
@@ -539,9 +536,8 @@ def is_whole(value: Any, minimum: float = -math.inf) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(
-        value, bool
-    )  # a bool of numpy is no number
+    # a bool of numpy is no number
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and not math.isnan(float(value))
 
 
@@ -589,9 +585,8 @@ record = need(
 
 def _list(name: str, value: Any, of: str, each: Callable[[str, Any], Any] = anything) -> list[Any]:
     """The entries of a list, each of which passes a check; a text is none, and a set has no order."""
-    value = (
-        [value] if isinstance(value, (str, numbers.Real)) and each is not anything else value
-    )  # one is a list of one
+    # one is a list of one
+    value = [value] if isinstance(value, (str, numbers.Real)) and each is not anything else value
     no_list = isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable)
     if no_list or getattr(value, "ndim", 1) != 1:
         raise _wrong(name, f"a list of {of}", value)

@@ -45,9 +45,8 @@ __all__ = ["FIELDS", "Predictions"]
 
 
 T = TypeVar("T")
-CONTENT_KEYS = (
-    "content keys"  # of the rows as they came, which calibration, picking and joining keep
-)
+# of the rows as they came, which calibration, picking and joining keep
+CONTENT_KEYS = "content keys"
 _MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
@@ -321,9 +320,8 @@ class Predictions:
         def make() -> Array:
             out: Array = (label == predicted).view(np.int8)
             if len(label) and label.min() < 0:
-                out[
-                    label == -1
-                ] = -1  # -2 is a class that the model does not know, so that it is wrong
+                # -2 is a class that the model does not know, so that it is wrong
+                out[label == -1] = -1
             return out
 
         return self.derived("verdicts", make)
@@ -373,9 +371,8 @@ class Predictions:
         if "top" in source_cache and (isinstance(pick, slice) or self.calibrated is None):
             # of calibrated rows it is known to rounding: where they are copied it is worked out anew
             cache["top"] = kernels.Top(*(value[pick] for value in source_cache["top"]))
-        if (
-            not isinstance(pick, slice) and "noted" in source_cache
-        ):  # rows that are left of a batch: of the whole
+        # rows that are left of a batch: of the whole
+        if not isinstance(pick, slice) and "noted" in source_cache:
             cache["noted"] = source_cache["noted"]
         return cache
 
@@ -423,9 +420,8 @@ class Predictions:
         The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
         cache: Json = {}
-        if (
-            CONTENT_KEYS in self._cache
-        ):  # samples of calibrated rows are those of the rows as they came
+        # samples of calibrated rows are those of the rows as they came
+        if CONTENT_KEYS in self._cache:
             cache[CONTENT_KEYS] = self._cache[CONTENT_KEYS]
         if top is not None:
             cache |= {"top": top, "uncalibrated": self.probabilities}
@@ -596,26 +592,22 @@ def check_fields(
     supplied = {name: supplied[name] for name in FIELDS if name in supplied}
     beside = [name for name, about in FIELDS.items() if positions and about.positions]
     ordered = refuse_classes_beside_positions([*supplied, *beside], classes)
-    arrays: Json = {}
-    for name, value in supplied.items():
-        if (check := FIELDS[name].check) is not None:
-            arrays[name] = check(value, classes, learnt)
-        elif FIELDS[name].cell == "truth":
-            arrays[name] = _truths(value, name)
+    arrays = _checked(supplied, classes, learnt)
     coded = {name: value for name, value in supplied.items() if FIELDS[name].cell == "class"}
+    names: ClassNames | None = None
+    entries = None
     if ordered is None:
         classes = _class_names(coded, arrays, classes)
+        names = classes or ()
+    else:
+        entries = arrays.get(ordered)
     for name, value in coded.items():
-        class_names = None if ordered is not None else classes or ()
-        entries = None if ordered is None else arrays.get(ordered)
-        arrays[name] = codes = _coded(value, name, class_names, entries)
+        arrays[name] = codes = _coded(value, name, names, entries)
         if noted := _noted(value, name, codes, classes or ()):
             learnt["noted"] = learnt.get("noted", {}) | noted
-    for name, value in supplied.items():
-        if name not in arrays:
-            arrays[name] = as_numpy(value)
+    arrays |= {name: as_numpy(value) for name, value in supplied.items() if name not in arrays}
     rows = _one_length(arrays)
-    if "prediction" in arrays and "probabilities" in arrays:
+    if {"prediction", "probabilities"} <= arrays.keys():
         learnt["argmax"] = follows_argmax(
             arrays["prediction"], arrays["probabilities"], classes or ()
         )
@@ -623,6 +615,17 @@ def check_fields(
         if (give := FIELDS[name].give) is not None:
             arrays |= give(arrays, learnt)
     return CheckedFields(rows, classes, arrays, learnt)
+
+
+def _checked(supplied: Plain, classes: ClassNames | None, learnt: Json) -> Json:
+    """The arrays of fields that have a check of their own, and verdicts; ``learnt`` is added to."""
+    arrays: Json = {}
+    for name, value in supplied.items():
+        if (check := FIELDS[name].check) is not None:
+            arrays[name] = check(value, classes, learnt)
+        elif FIELDS[name].cell == "truth":
+            arrays[name] = _truths(value, name)
+    return arrays
 
 
 def _truths(value: Any, name: str) -> Array:

@@ -123,9 +123,8 @@ def _load(kind: MethodKind) -> None:
         _table[kind] = dict(
             sorted(_table[kind].items(), key=lambda item: order.get(id(item[1]), len(order)))
         )
-        _loaded.add(
-            kind
-        )  # after the import: one that failed must fail again, not leave an empty table
+        # after the import: one that failed must fail again, not leave an empty table
+        _loaded.add(kind)
 
 
 def _load_plugins(kind: MethodKind) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, as_cells, as_numpy, index_of
-from .classes import ClassNames, find_classes, named_classes
+from .classes import ClassNames, class_by_share, find_classes, named_classes, positive_of
 from .errors import InputError, UsageError
 from .fields import FIELDS
 from .plain import Json
@@ -39,6 +39,38 @@ def is_bare(value: Any) -> bool:
     return bool(value) and all(map(_is_cell, first)) and not are_paths
 
 
+def are_records(value: Any) -> bool:
+    """Whether it is a list of rows, each a mapping that holds single cells or the row's probabilities, as JSON has
+    them; tables hold a column under each name.
+
+    >>> [are_records(value) for value in ([{"label": 1, "logits": [0, 2]}], [{"probabilities": [0.1, 0.9]}])]
+    [True, True]
+    >>> are_records([{"label": [1, 0], "probabilities": [[0.1, 0.9], [0.5, 0.5]]}])
+    False
+    """
+    rows = value[:_FIRST] if isinstance(value, (list, tuple)) else ()
+    return bool(rows) and all(isinstance(row, Mapping) and _is_row(row) for row in rows)
+
+
+def _is_row(mapping: Mapping[str, Any]) -> bool:
+    """Whether a mapping holds one row of a table, and no columns."""
+    if any(cell is None or isinstance(cell, str) or np.isscalar(cell) for cell in mapping.values()):
+        return True
+    of_classes = [mapping[name] for name in ("probabilities", "logits") if name in mapping]
+    return any(np.ndim(cell) == 1 for cell in of_classes)
+
+
+def several(data: Any) -> list[Any]:
+    """Sources that were given as one or as a list of them; rows, or cells, in a list are one.
+
+    >>> several("a.csv"), several(["a.csv", "b.csv"]), several([{"label": 1}, {"label": 0}])
+    (['a.csv'], ['a.csv', 'b.csv'], [[{'label': 1}, {'label': 0}]])
+    """
+    if isinstance(data, (list, tuple)) and not are_records(data) and not is_bare(data):
+        return list(data)
+    return [data]
+
+
 def _is_cell(value: Any) -> bool:
     row = isinstance(value, (list, tuple)) or (
         hasattr(value, "ndim") and value.ndim < 2 and not columns_of(value)
@@ -48,9 +80,8 @@ def _is_cell(value: Any) -> bool:
 
 def columns_of(value: Any) -> list[Any] | None:
     """Names of the columns of a frame or of a table of Arrow; None for anything else."""
-    lazy = getattr(
-        value, "collect_schema", None
-    )  # of polars, which warns where its columns are asked
+    # of polars, which warns where its columns are asked
+    lazy = getattr(value, "collect_schema", None)
     names = (
         lazy().names() if lazy else getattr(value, "column_names", getattr(value, "columns", None))
     )
@@ -115,7 +146,7 @@ def given_pair(
             remedy="align the arrays by row",
         )
     if cells is not None:
-        return {"label": label, **_read_vector(cells, seen, positive)}
+        return {"label": label, **_read_vector(cells, label, seen, positive, classes is None)}
     if classes is None and matrix.ndim == 2:
         seen = _classes_of_columns(matrix.shape[1], seen)
     _refuse_logits(matrix, f'{{"label": y, "logits": z, "classes": {[*seen]}}}')
@@ -162,8 +193,12 @@ def _named_columns(p: Any, seen: ClassNames, may_be_file: bool) -> Json | None:
     return {name: as_cells(p[column]) for name, column in zip(names, columns, strict=True)}
 
 
-def _read_vector(cells: Array, seen: ClassNames, positive: str | None) -> Json:
-    """Predicted classes, or probabilities of ``positive`` or the second of two classes, as columns."""
+def _read_vector(
+    cells: Array, label: Array, seen: ClassNames, positive: str | None, by_name: bool
+) -> Json:
+    """Predicted classes, or probabilities of ``positive`` or the second of two classes, as columns; as a column ``p``,
+    whose class is found as that of a file's column is, where the second ``by_name`` is not what the labels tell.
+    """
     if _are_classes(cells):
         if cells.dtype.kind == "f":
             remedy = "give p.astype(int) if they are classes, numpy.column_stack([1 - p, p]) if probabilities"
@@ -178,9 +213,20 @@ def _read_vector(cells: Array, seen: ClassNames, positive: str | None) -> Json:
         remedy = "give probabilities of shape (n, K)" if len(pair) > 2 else remedy
         expected = "two classes beside probabilities of shape (n,)"
         raise UsageError(f"expected {expected}, got {_counted_names(seen)}; {remedy}")
+    if named is None and by_name and len(seen) == 2 and _class_told(cells, label, pair) == 0:
+        return {"p": cells}
     name = pair[1] if named is None else named
     _refuse_logits(cells, f'{{"label": y, "logit_{name}": z}}')
     return {f"prob_{name}": cells, "classes": pair}
+
+
+def _class_told(p: Array, label: Array, pair: ClassNames) -> int | None:
+    """Which of two classes ``p`` is of: by their names, else by how often each comes; None where neither tells."""
+    if p.dtype.kind not in "fi":
+        return None
+    names = [str(name) for name in pair]
+    told = positive_of(names) or class_by_share(p.astype(np.float64), label.astype(str), names)
+    return None if told is None else names.index(told)
 
 
 def _classes_of_columns(width: int, seen: ClassNames) -> ClassNames:
@@ -269,17 +315,17 @@ def given_labels(labels: Any, target: Any, key: str | None) -> tuple[Any, str | 
     """Labels in an array, a list or a Series as a table, and the key to join them by: the index of a Series or a frame,
     where it names rows of the target's once each and no column `id` does. Anything else stays as it is.
     """
+    # several
     if (
         isinstance(labels, (list, tuple))
         and labels
         and not (is_bare(labels) and np.ndim(labels[0]) == 0)
-    ):  # several
+    ):
         pairs = [given_labels(part, target, key) for part in labels]
         return [part for part, _ in pairs], pairs[0][1]
     if is_bare(labels) and _vector(labels) is not None:
-        name = (
-            named if (named := getattr(labels, "name", None)) in FIELDS else "label"
-        )  # or `correct`
+        # or `correct`
+        name = named if (named := getattr(labels, "name", None)) in FIELDS else "label"
         labels = labels.to_frame(name) if hasattr(labels, "reindex") else {name: as_cells(labels)}
     frame = hasattr(labels, "reindex") and not hasattr(target, "reindex")
     if key is None and frame and is_bare(target) and len(labels) != len(target):

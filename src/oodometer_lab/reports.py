@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,13 @@ def stress(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
         for kind, kind_figures in zip(kinds, figures, strict=True)
     ]
     return [item for kind_figures in figures for item in kind_figures], {"stress_kinds": pages}
+
+
+def trained(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
+    """What judges are worth needs no chart; the next command lets them vote."""
+    words = ["oodometer", "discriminate", "predict", str(result["folder"]), "OUTPUTS.jsonl"]
+    line = shlex.join([*words, "--out", "JUDGED.jsonl"])
+    return [], {"step": {"text": NEXT["trained"], "line": line}}
 
 
 def benchmark(result: Result) -> tuple[list[Figure | None], dict[str, Any]]:
@@ -354,6 +362,7 @@ def stress_title(name: str, curve: Result, measure: str, *, alone: bool) -> str:
 SECTIONS: dict[str, Callable[[Result], tuple[list[Figure | None], dict[str, Any]]]] = {
     "benchmark": benchmark,
     "discriminate predict": judged,
+    "discriminate train": trained,
     "stress": stress,
 }
 """Charts and names for the template, by command."""

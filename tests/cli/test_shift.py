@@ -219,8 +219,8 @@ def test_none_that_decodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["--kind", "fog", "--severity", "6"], "expected a severity from 1 to 5 of fog, got 6"),
         (["--kind", "fog", "--severity", "1", "--severity", "9"], "got 9"),
         (["--kind", "fog", "--severity", "x"], "severity"),
-        (["--kind", "fog"], "name both, such as --kind fog --severity 3"),
-        (["--severity", "1"], "name both, such as --kind fog --severity 3"),
+        (["--kind", "fog=9"], "expected a severity from 1 to 5 of fog, got 9"),
+        (["--severity", "1"], "name one, such as --kind fog --severity 3"),
         (
             ["--kind", "fog", "--severity", "1", "--on-error", "stop"],
             "expected on_error to be one of refuse, skip",
@@ -319,8 +319,23 @@ def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
     assert oodometer.load_result(one.save(tmp_path / "one.json")).view() == one.view()
     with pytest.raises(UsageError, match="Shifting has no table 'numbers'; it has none"):
         one.to_frame(library="pyarrow")
-    with pytest.raises(UsageError, match="expected a kind of shift and a severity"):
+    with pytest.raises(UsageError, match="expected a kind of shift; name one"):
         oodometer.shift(arrays, kind=[], severity=2, out=tmp_path / "none")
+
+
+def test_a_kind_has_its_own_severities_those_of_all_or_those_of_its_paper(
+    arrays: Path, tmp_path: Path
+) -> None:
+    mixed = oodometer.shift(
+        arrays, kind=["fog=1,4", "snow"], severity=2, out=tmp_path / "mixed", seed=1
+    )
+    assert [(c.kind, c.severity) for c in mixed.copies] == [("fog", 1), ("fog", 4), ("snow", 2)]
+    usual = oodometer.shift(arrays, kind="fog", out=tmp_path / "usual", seed=1)
+    assert [c.severity for c in usual.copies] == [1, 2, 3, 4, 5]
+    with np.load(usual.copies[3].out) as a, np.load(mixed.copies[1].out) as b:
+        np.testing.assert_array_equal(a["image"], b["image"])
+    with pytest.raises(UsageError, match="severity"):
+        oodometer.shift(arrays, kind="fog=9", out=tmp_path / "none.npz")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as on posix")

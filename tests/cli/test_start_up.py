@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SLOW = ("sklearn", "scipy.stats", "pandas", "polars", "joblib", "matplotlib", "torch")
+SLOW = ("sklearn", "scipy.stats", "pandas", "polars", "joblib", "matplotlib", "pydantic", "torch")
 LISTED = (
     "import json, sys; from oodometer.cli import main; "
     "code = max(map(main, json.loads(sys.argv[2]))); "
@@ -129,3 +129,20 @@ def test_a_command_leaves_by_one_door() -> None:
     failed = subprocess.run(wrong, capture_output=True, text=True, timeout=60, check=False)
     assert (failed.returncode, failed.stdout) == (1, "thread\nat exit\n")
     assert failed.stderr.startswith("Traceback")
+
+
+def test_an_audit_loads_no_slow_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OODOMETER_CACHE", "")
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([0.5, 0.5], 900)
+    label = np.array([rng.choice(2, p=row) for row in p])
+    write(tmp_path / "reference.npz", probabilities=p[:500], label=label[:500])
+    write(tmp_path / "target.npz", probabilities=p[500:])
+    truth = "".join(f"{row},{label[500 + row]}\n" for row in range(0, 400, 10))
+    (tmp_path / "labels.csv").write_text("row,label\n" + truth)
+    files = [str(tmp_path / name) for name in ("reference.npz", "target.npz", "labels.csv")]
+    answer = tmp_path / "audit.json"
+    words = ["audit", *files[:2], "--labels", files[2], "--json", str(answer)]
+    assert not loaded_by(tmp_path, words) & set(SLOW)
+    found = json.loads(answer.read_text())
+    assert "hypergeometric" in {one["method"] for one in found["intervals"]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
 import warnings
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from oodometer.results.values import plain
 from oodometer_lab.attributions import Lime, explain_in
 from oodometer_lab.datasets import Dataset
 from oodometer_lab.discriminators import collect
-from oodometer_lab.models import BagOfWords, Encoder, load_model, train_deep_ensemble
+from oodometer_lab.models import BagOfWords, Convolution, load_model, train_deep_ensemble
 from oodometer_lab.models.seq2seq import EncoderDecoder
 from oodometer_lab.models.torch.training import TrainingConfig
 from oodometer_lab.recipes.base import Workspace
@@ -43,10 +42,11 @@ def films(rows: int = 60) -> Dataset:
     return Dataset("films", texts, labels)
 
 
-def encoder(seed: int) -> Encoder:
+def network(seed: int) -> Convolution:
     """With dropout, whose draws a training that shares a process with another would lose."""
     training = TrainingConfig(epochs=2, batch_size=8, learning_rate=5e-3, seed=seed)
-    return Encoder(config=TINY, vocab_size=60, max_length=24, training=training, device="cpu")
+    sizes: dict[str, Any] = {"dimensions": 16, "filters": 8, "vocab_size": 60, "max_length": 24}
+    return Convolution(training=training, device="cpu", **sizes)
 
 
 def prepare(folder: Path) -> None:
@@ -111,22 +111,6 @@ def digest(*paths: Path) -> str:
     return found.hexdigest()
 
 
-def die_at_two(place: str, item: int) -> int:
-    """Write what is finished; end the whole worker at the item 2."""
-    if item == 2:
-        os._exit(1)
-    Path(place, f"done-{item}").touch()
-    return item
-
-
-def warned(item: int) -> str:
-    warnings.warn("a long text was cut", UserWarning, stacklevel=1)
-    warnings.warn("for developers", FutureWarning, stacklevel=1)
-    import torch
-
-    return f"{item} {torch.get_num_threads()}"
-
-
 def said(call: Any) -> str:
     try:
         call()
@@ -139,7 +123,7 @@ def networks(runner: Any, out: Path) -> dict[str, Any]:
     """Trainings, and questions to models."""
     on: dict[str, Any] = {"engine": runner}
     ensemble = train_deep_ensemble(
-        encoder, films(), seeds=(0, 1, 2), checkpoint=out / "ensemble", **on
+        network, films(), seeds=(0, 1, 2), checkpoint=out / "ensemble", **on
     )
     predict("m0", "texts.jsonl", out=out / "p.parquet", members=["m1"], batch_rows=16, **on)
     return {
@@ -220,6 +204,8 @@ def others(runner: Any, out: Path) -> dict[str, Any]:
 
 def engines_own(runner: Any, out: Path) -> dict[str, Any]:
     """Threads, warnings, what cannot be sent, a worker that dies."""
+    from light_tasks import die_at_two, warned  # beside this file, where only those who run it look
+
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         threads = run_tasks(runner, warned, range(3))

@@ -317,11 +317,11 @@ def test_an_image_that_does_not_decode_is_named_and_can_be_left_out(
 
 TRAIN = """
 import sys
-from every_task import encoder, films
+from every_task import films, network
 from oodometer_lab.models import train_deep_ensemble
 
 if __name__ == "__main__":
-    train_deep_ensemble(encoder, films(), seeds=(0, 1, 2), checkpoint=sys.argv[1], workers=2)
+    train_deep_ensemble(network, films(), seeds=(0, 1, 2), checkpoint=sys.argv[1], workers=2)
 """
 
 
@@ -374,7 +374,7 @@ def test_a_killed_training_goes_on_to_the_same_models(
     wait_for(lambda: any((home / f"seed-{seed}").is_dir() for seed in range(3)), killed)
     end(killed, number)
     kept = {one: one.stat().st_mtime_ns for one in home.glob("seed-*/training.json")}
-    train_deep_ensemble(every_task.encoder, every_task.films(), seeds=(0, 1, 2), checkpoint=home)
+    train_deep_ensemble(every_task.network, every_task.films(), seeds=(0, 1, 2), checkpoint=home)
     assert all(
         one.stat().st_mtime_ns == when for one, when in kept.items()
     )  # what was finished is not trained again

@@ -187,3 +187,83 @@ def test_losses_that_were_met_once_are_not_taken_for_known() -> None:
         found = gap.difference(0, 1, 0.95)
         held += found.lower <= 0.05 * 0.95 - 0.05 <= found.upper
     assert held >= 190  # 157 by flipped signs alone
+
+
+def weighted_rows(rows: int = 160) -> tuple[np.ndarray, np.ndarray]:
+    """Right and wrong answers of two models, and weights that are larger where the first is right."""
+    rng = np.random.default_rng(11)
+    scores = (rng.random((2, rows)) < np.array([[0.7], [0.6]])).astype(float)
+    return scores, rng.lognormal(0, 0.8, rows) * (1 + scores[0])
+
+
+def test_weighted_mean_and_error_are_those_of_statsmodels() -> None:
+    """Its error with HC3, which leaves one row out at a time, and the jackknife's (n - 1) / n."""
+    regression = pytest.importorskip("statsmodels.api")
+    scores, weights = weighted_rows()
+    made = Paired(scores, weights=weights).difference(0, 1, 0.95)
+    d = scores[0] - scores[1]
+    fitted = regression.WLS(d, np.ones(len(d)), weights=weights).fit(cov_type="HC3")
+    assert made.value == pytest.approx(float(fitted.params[0]))
+    assert made.error == pytest.approx(float(fitted.bse[0]) * np.sqrt(1 - 1 / len(d)))
+    assert made.lower < made.value < made.upper
+    # two rows are made up, as without weights
+    assert (made.upper - made.lower) / 2 == pytest.approx(1.98 * made.error, rel=0.06)
+
+
+def test_a_weight_is_a_cluster_of_so_many_copies() -> None:
+    scores, _ = weighted_rows(60)
+    times = np.random.default_rng(12).integers(1, 5, 60)
+    rows = np.repeat(np.arange(60), times)
+    copies = Paired(scores[:, rows], rows).difference(0, 1, 0.9)
+    weighted = Paired(scores, weights=7.0 * times).difference(0, 1, 0.9)
+    assert (weighted.value, weighted.error) == pytest.approx((copies.value, copies.error))
+    assert (weighted.lower, weighted.upper) == pytest.approx((copies.lower, copies.upper))
+    assert weighted.p_value == pytest.approx(copies.p_value, abs=0.02)
+
+
+def test_weights_in_clusters_are_those_of_a_bootstrap_of_clusters() -> None:
+    rng = np.random.default_rng(13)
+    by, weights = np.repeat(np.arange(80), 5), np.repeat(rng.lognormal(0, 0.6, 80), 5)
+    scores = (rng.random((2, 400)) < rng.beta(2, 1, (2, 80))[:, by]).astype(float)
+    made = Paired(scores, by, weights=weights).difference(0, 1, 0.95)
+    wd = np.bincount(by, weights * (scores[0] - scores[1]))
+    drawn = rng.integers(0, 80, (4000, 80))
+    means = wd[drawn].sum(axis=1) / np.bincount(by, weights)[drawn].sum(axis=1)
+    assert made.value == pytest.approx(wd.sum() / weights.sum())
+    assert made.error == pytest.approx(means.std(), rel=0.08)
+    assert made.upper - made.lower == pytest.approx(
+        np.ptp(np.quantile(means, [0.025, 0.975])), rel=0.1
+    )
+
+
+def test_weights_that_are_alike_change_no_error() -> None:
+    scores, _ = weighted_rows()
+    made, plain = (
+        Paired(scores, weights=w).difference(0, 1, 0.95) for w in (np.full(160, 3), None)
+    )
+    assert (made.value, made.error) == pytest.approx((plain.value, plain.error))
+    assert (made.lower, made.upper) == pytest.approx((plain.lower, plain.upper), abs=0.005)
+
+
+def test_weighted_tasks_weigh_alike() -> None:
+    scores, weights = weighted_rows(1600)
+    tasks = np.repeat([0, 1], [1200, 400])
+    value, lower, upper = Paired(scores, weights=weights).macro(0, 1, tasks, 1.96)
+    d = scores[0] - scores[1]
+    means, variances = [], []
+    for task in range(2):
+        w, part = weights[tasks == task], d[tasks == task]
+        means.append(np.average(part, weights=w))
+        variances.append(float((w**2 * (part - means[-1]) ** 2).sum() / w.sum() ** 2))
+    assert value == pytest.approx(np.mean(means))
+    assert (upper - lower) / 2 == pytest.approx(1.96 * np.sqrt(np.sum(variances)) / 2, rel=0.05)
+
+
+def test_models_that_answer_alike_leave_the_intervals_of_the_others() -> None:
+    """Of two copies only rounding is left, which is no difference however it is drawn."""
+    rng = np.random.default_rng(14)
+    scores = (rng.random((2, 300)) < 0.7).astype(float)
+    pair = Paired(scores).quantile(0.95)
+    assert Paired(scores[[0, 1, 0]]).simultaneous(0.95) == pytest.approx(pair, abs=0.05)
+    assert Paired(scores[[0, 0, 0]]).simultaneous(0.95) == pytest.approx(pair)
+    assert Paired(scores[[0, 1, 0]]).adjusted(0, 2) == 1

@@ -7,6 +7,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from scipy.fft import dct
 from scipy.optimize import brentq
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -18,6 +19,7 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 
 from oodometer import Predictions
 from oodometer import metrics as m
+from oodometer.metrics import calibration
 from oodometer.metrics.ranks import Ranks
 
 
@@ -189,6 +191,29 @@ def test_smooth_error_against_all_pairs(case: str) -> None:
     assert m.smooth_calibration_error(confidence, correct) == pytest.approx(
         expected, rel=2e-3, abs=1e-5
     )
+
+
+@pytest.mark.parametrize("halvings", [14, 40])
+def test_the_smooth_error_is_that_of_plain_halvings(halvings: int) -> None:
+    """To the last bit, though most halvings are decided by a root that is found another way."""
+    rng = np.random.default_rng(8)
+    masses = rng.standard_normal((60, 257)) * np.logspace(-5, -1.5, 60)[:, None]
+    masses[::2] += (
+        masses[::2, :1].clip(0) / 4
+    )  # some lean to one side, as of an overconfident model
+    masses[-1] = 0
+    halved = masses / 2
+    halved[:, 0], halved[:, -1] = masses[:, 0], masses[:, -1]
+    coefficients = dct(halved, type=1, axis=-1)
+    low, high = np.zeros(60), np.minimum(np.abs(masses).sum(axis=1), 1.0)
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        above = calibration._smoothed_error(coefficients, middle) > middle
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    found = calibration._fixed_point(masses, halvings)
+    assert found.tolist() == ((low + high) / 2).tolist()
+    assert found.min() == 0
+    assert found.max() > 0.1
 
 
 def brier_parts(probabilities: np.ndarray, label: np.ndarray, bins: int = 15) -> dict[str, float]:

@@ -53,6 +53,8 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
         dimensions=8,
         word2vec_epochs=1,
         glove_epochs=2,
+        trainings=3,
+        encoder_trainings=2,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(tiny_data))

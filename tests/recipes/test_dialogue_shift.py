@@ -81,6 +81,7 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "ratios": (0.1, 0.3),
         "deleted": (0, 5),
         "lengths": (6, 1),
+        "unused_lengths": scale == "small",
         "importance": (1, 3, 5),
     }
     return replace(usual, **{**small, **more})
@@ -100,7 +101,7 @@ def write_encoder(source: Path) -> None:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with tiny conversations and a tiny WordNet."""
     torch.set_num_threads(1)
-    home = write_dialogues(tmp_path_factory.mktemp("data"))
+    home = write_dialogues(tmp_path_factory.mktemp("data"), train=80)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(home))
         patch.setenv("OODOMETER_WORDNET", str(write_wordnet(home / "wordnet")))
@@ -160,6 +161,33 @@ def test_candidates_stay_and_contexts_change(finished: Any, data: Path) -> None:
     for place, row in enumerate(sets["uw-0.3"]["rows"]):
         assert shifted.inputs[place].candidates == held.test.inputs[row].candidates
         assert shifted.targets[place] == held.test.targets[row]
+
+
+def test_short_contexts_begin_conversations_that_no_ranker_learns_from(
+    finished: Any, data: Path
+) -> None:
+    """The same ones at each length, so that lengths are compared in pairs; else those of the test split."""
+    held = RunData(tiny("small"))
+    by_name = {one.name: one for one in conditions_of(held.config)}
+    sets = finished.folder / "conditions"
+    long, short = (
+        held.instances(by_name[name], json.loads((sets / f"{name}.json").read_text()))
+        for name in ("sr-6", "sr-1")
+    )
+    names = [{each.rpartition("-")[0] for each in data.ids} for data in (long, short)]
+    assert names[0] == names[1]
+    assert len(names[0]) == len(long) == 8
+    assert names[0].isdisjoint(name for name, _ in held._learnt)
+    tested = {dialogue.context for dialogue in held.test.inputs}
+    for whole, first in zip(long.inputs, short.inputs, strict=True):
+        assert (len(whole.context), first.context) == (6, whole.context[:1])
+        assert whole.context not in tested
+    study = Study(tiny("small"), Workspace(finished.folder))
+    conversations = study.vanilla(by_name["sr-6"]).conversation
+    assert {name.partition(":")[0] for name in conversations} == {"train"}
+    assert "begin 8 training conversations that no ranker learns from" in finished.words
+    plain = RunData(tiny("small", unused_lengths=False))
+    assert plain.base(by_name["sr-6"]) is plain.test
 
 
 def test_numbers_are_those_of_the_library(finished: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from oodometer.errors import UsageError
 from oodometer_lab.recipes import reproduce
@@ -23,7 +24,13 @@ from tiny_images import write_images  # noqa: E402
 
 from oodometer_lab.recipes.kit.sources import load_answers  # noqa: E402
 from oodometer_lab.recipes.scoring_functions import RECIPE  # noqa: E402
-from oodometer_lab.recipes.scoring_functions.findings import Pair, claims_of, falls, jackknife  # noqa: E402
+from oodometer_lab.recipes.scoring_functions.findings import (  # noqa: E402
+    Pair,
+    _below,
+    claims_of,
+    falls,
+    jackknife,
+)
 from oodometer_lab.recipes.scoring_functions.study import (  # noqa: E402
     RUN_CONFIGS,
     DominoesConfig,
@@ -49,6 +56,7 @@ def tiny(scale: str) -> Any:
         compromised_epochs=1,
         members=2,
         clean_members=4,
+        clean_ensembles=2,
         bases=2,
         views=2,
         view_rows=10,
@@ -142,6 +150,58 @@ def test_errors_are_those_of_the_library(finished: Any) -> None:
                 score,
                 how,
             )
+
+
+def test_further_ensembles_share_no_model_with_the_first(finished: Any) -> None:
+    """Their errors are those of their own answers; every plain model on clean data trains from a seed of its own."""
+    folder, clean = Workspace(finished.folder), finished.result["tasks"]["clean"]
+    (further,) = clean["further"]
+    assert list(further) == list(clean["ma"]["shifts"])
+    sets = [
+        load_answers(folder, "clean/answers-ma-2", name)
+        for name in ("validation", "brightness-5", "contrast-5")
+    ]
+    assert "published" not in sets[1]
+    for score, steps in (("conf", 1_000), ("ma", 3)):
+        for base in range(4):
+            by_set = [scores_of(answers, base)[score] for answers in sets]
+            right = [each["probabilities"][base].argmax(-1) == each["label"] for each in sets]
+            expected = errors_of(by_set, right, steps, 4)["grid"].mean()
+            error = further["severity 5"][score]["grid"]["by_model"][base]
+            assert error == pytest.approx(expected, abs=1e-6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RECIPE, "config", {scale: tiny(scale) for scale in RECIPE.scales})
+        steps = RECIPE.steps("small", ["clean"])
+    seeds = [
+        step.settings["seed"]
+        for step in steps
+        if "train-" in step.name and "diverse" not in step.name
+    ]
+    assert sorted(seeds) == list(range(8))
+    assert "**Conf and MA of every plain ensemble**" in finished.words
+
+
+def test_ensembles_are_drawn_anew_together() -> None:
+    """The error of a mean over ensembles is that of independent trainings: by hand for three, of the same numbers."""
+    rng = np.random.default_rng(0)
+
+    def cells(value: float) -> dict[str, Any]:
+        return {"grid": {"by_model": (value + 0.01 * rng.standard_normal(8)).tolist()}}
+
+    shifts = {f"severity {s}": {"ma": cells(0.035), "conf": cells(0.04)} for s in (1, 5)}
+    leads = np.mean(
+        [
+            np.subtract(both["conf"]["grid"]["by_model"], both["ma"]["grid"]["by_model"])
+            for both in shifts.values()
+        ],
+        axis=0,
+    )
+    one, three = (_below("ma_conf", "ma", "conf", [shifts] * n, {}) for n in (1, 3))
+    assert one.effects == pytest.approx(three.effects)
+    assert len(three.effects) == 2
+    for row, degrees in ((one, 7), (three, 21)):
+        error = leads.std(ddof=1) / np.sqrt(8 * degrees / 7)
+        assert row.look.supports == pytest.approx(stats.t.sf(leads.mean() / error, degrees))
 
 
 def some_answers(rows: int, models: int = 5, sets: int = 3) -> tuple[list[Any], list[Any]]:

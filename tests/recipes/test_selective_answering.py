@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.recipes import find_recipe, reproduce
 from oodometer_lab.recipes.selective_answering.findings import PAGE, claims_of
 from oodometer_lab.recipes.selective_answering.lineup import RUN_CONFIGS, lineup
+from oodometer_lab.recipes.steps import fingerprints
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "MINILM-2", "MINILM-4",
@@ -137,6 +139,16 @@ def test_the_second_run_keeps_everything(finished: Any) -> None:
     again = reproduce("selective-answering", out=finished.folder)
     assert all(run.kept for run in again.steps)
     assert again.result == finished.result
+
+
+def test_more_trainings_keep_the_first_ones(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a folder with one training of each model every step but the tables and what is drawn of them."""
+    many = fingerprints(tiny.steps("small", ()))
+    one = replace(tiny.config["small"], trainings=1, encoder_trainings=1)
+    monkeypatch.setitem(tiny.config, "small", one)
+    few = fingerprints(tiny.steps("small", ()))
+    assert {name for name, mark in few.items() if many[name] != mark} == {"tables", "figures"}
+    assert len(many) == len(few) + 2 * (2 * 7 + 3)
 
 
 def test_two_models_alone(tiny: Any, tmp_path: Path) -> None:
@@ -306,8 +318,67 @@ def test_who_fluctuates_more_is_tested_over_models() -> None:
     assert told((5, 1, 9), (4, 4, 5, 6)).verdict == "undecided"
 
 
+def test_numbers_of_every_training(finished: Any) -> None:
+    """The first training is the model of the tables; the others are other weights, judged by the library."""
+    from oodometer import load
+    from oodometer.metrics import disca_by_tolerance
+    from oodometer_lab.recipes.selective_answering.tables import TOLERANCES
+
+    for model in finished.result["models"]:
+        count = 2 if model["family"] == "transformer" else 3
+        for one, numbers in model["trainings"].items():
+            assert {len(values) for values in numbers.values()} == {count}
+            assert numbers["disca"][0] == model[one]["disca"]["value"]
+            assert numbers["fluctuations"][0] == model[one]["disca"]["fluctuations"]
+            assert numbers["auc_coverage"][0] == model[one]["auc_coverage"]["value"]
+            record = load(finished.folder / f"predictions/{model['name']}-seed-1.{one}.parquet")
+            confidence, correct = record.probabilities.max(1), record.predicted == record.label
+            scores = disca_by_tolerance(
+                confidence, correct, tolerances=TOLERANCES, weights=(0.33, 0.33, 0.33)
+            )
+            assert numbers["accuracy"][1] == pytest.approx(correct.mean(), abs=1e-6)
+            assert numbers["disca"][1] == pytest.approx(scores[0.95].value, abs=1e-6)
+            assert numbers["b"][1] == pytest.approx(
+                np.mean([score.b for score in scores.values()]), abs=1e-6
+            )
+            first = load(finished.folder / f"predictions/{model['name']}.{one}.parquet")
+            assert not np.array_equal(first.probabilities, record.probabilities)
+    assert all(pair["b_error"] >= 0 for pair in finished.result["pairs"])
+    assert "**Every training of a model**" in finished.words
+
+
+def test_what_names_a_model_is_tested_over_trainings_and_texts() -> None:
+    """A t test whose variance is that between trainings (Welch) and that over texts together."""
+    from scipy import stats
+
+    def told(error: float, first: list[float], second: list[float]) -> Any:
+        models = [model("W2V-SUM", 10, (0.5, 0.5)), model("OTHER", 20, (0.5, 0.5))]
+        for one, values in zip(models, (first, second), strict=True):
+            numbers = {"disca": values, "b": values, "fluctuations": values}
+            one["trainings"] = {"imdb": numbers, "sst2": numbers}
+        made = two(*models, (0.5, 0.5))
+        for pair in made["pairs"]:
+            pair |= {"error": error, "b_error": error}
+        return next(claim for claim in claims_of(made) if claim.name == "word_sums_lead")
+
+    first, second = [0.8, 0.82, 0.81, 0.83], [0.6, 0.64, 0.61]
+    sure = told(0.01, first, second)
+    assert (sure.verdict, sure.row.drawn) == ("holds", "trainings and texts")
+    welch = stats.ttest_ind(first, second, equal_var=False, alternative="greater")
+    assert told(0.0, first, second).row.look.supports == pytest.approx(welch.pvalue)
+    lead = np.mean(first) - np.mean(second)
+    parts = np.var(first, ddof=1) / 4, np.var(second, ddof=1) / 3
+    freedom = (sum(parts) + 0.01**2) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2 / 2)
+    t = lead / np.sqrt(sum(parts) + 0.01**2)
+    assert sure.row.look.supports == pytest.approx(stats.t.sf(t, freedom))
+    assert told(0.2, first, second).verdict == "undecided"
+    assert told(0.01, second, first).verdict == "does not hold"
+    assert told(0.01, first, [0.61]).row.test == ""  # one training of the other model
+    assert "means over 3 to 4 trainings" in sure.evidence
+
+
 def test_named_models_and_stand_ins_are_not_tested() -> None:
-    """There is one training of each; and a stand-in for a transformer says nothing of it."""
+    """Where there is one training of each; and a stand-in for a transformer says nothing of it."""
     names = ("GLOVE-SUM", "MINILM-2", "MINILM-4", "MINILM-6")
     models = [model(name, 10 + i, (0.5 - 0.1 * i, 0.5)) for i, name in enumerate(names)]
     for one, place in zip(models[1:], ("BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"), strict=True):
@@ -333,7 +404,9 @@ def test_states_are_computed_once_and_read_as_by_one_model_alone(
     from oodometer_lab.models import load_model
 
     states = [folder for folder in (finished.folder / "states").iterdir() if folder.is_dir()]
-    assert len(states) == 3  # training texts, IMDb, SST-2: one folder each, for all three models
+    assert (
+        len(states) == 4
+    )  # each draw of training texts, IMDb, SST-2: one folder each, for all three models
     texts = imdb("test").sample(60, 0)
     for name in NAMES[-3:]:
         alone = load_model(finished.folder / f"models/{name}")

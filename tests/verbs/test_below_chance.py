@@ -106,13 +106,13 @@ def test_labels_of_other_rows_are_not_explained_by_a_renaming() -> None:
 
 
 def test_the_spread_under_shuffling_is_that_of_shuffled_labels() -> None:
-    from oodometer.passes.reference import _shuffled
+    from oodometer.passes.reference import agreement_by_chance
 
     record = made(4, 0.4, rows=60)
     counts = Confusion.of(record).matrix()
     rng = np.random.default_rng(0)
     right = [(rng.permutation(record.label) == record.predicted).sum() for _ in range(20_000)]  # type: ignore[arg-type]
-    mean, spread = _shuffled(counts)
+    mean, spread = agreement_by_chance(counts)
     assert mean == pytest.approx(np.mean(right), rel=0.01)
     assert spread == pytest.approx(np.std(right), rel=0.03)
 
@@ -168,3 +168,20 @@ def test_right_labels_are_not_spoken_of(off_by_one: Path) -> None:
         methods=["ac"],
     )
     assert not [w for w in found.warnings if "chance" in w]
+
+
+def test_labels_that_may_be_exchanged_leave_no_trust(tmp_path: Path) -> None:
+    """The warning reaches the number, that of a fitted file as well."""
+    reference = renamed(made(2, 0.9), np.array([1, 0]))
+    target = made(2, 0.9, seed=1).without_labels()
+    for result in (
+        oodometer.estimate(reference, target, backtest=None),
+        oodometer.estimate(
+            oodometer.fit(reference, backtest=None).save(tmp_path / "fitted.oodo"), target
+        ),
+    ):
+        assert result.headline.trust == "none"
+        assert SAID in result.headline.why
+        assert any(SAID in line for line in result.warnings)
+    honest = oodometer.estimate(made(2, 0.9), target, backtest=None)
+    assert honest.headline.trust != "none"

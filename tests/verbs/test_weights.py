@@ -12,7 +12,7 @@ import pytest
 from sklearn import metrics as sk
 
 import oodometer
-from oodometer.errors import InputError, UnknownColumnError
+from oodometer.errors import InputError, UnknownColumnError, UsageError
 from oodometer.metrics import Metric
 from oodometer.metrics.weighted import WEIGHT, WeightedCells, WeightedMean
 from oodometer.predictions import Predictions
@@ -245,3 +245,93 @@ def test_intervals_hold_the_population_accuracy(rows: int, slope: float) -> None
         unweighted += plain.lower <= right.mean() <= plain.upper
     assert 0.92 <= held / 400 <= 0.985
     assert rows == 100 or unweighted < held
+
+
+def sides(rows: int = 240) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Answers of two models to the same questions, with their weights, some of them 0, tasks and passages."""
+    rng = np.random.default_rng(21)
+    w = np.where(np.arange(rows) % 40 == 0, 0.0, rng.lognormal(0, 0.8, rows))
+    shared = {"id": np.arange(rows), "w": w, "passage": np.arange(rows) // 3}
+    shared["group"] = np.where(np.arange(rows) % 3 == 0, "sums", "words")
+    first, second = rng.random(rows) < 0.6 + 0.2 * (w > 1), rng.random(rows) < 0.7
+    frames = [pd.DataFrame(shared | {"correct": right}) for right in (first, second)]
+    return frames[0], frames[1].sample(frac=1, random_state=1)
+
+
+def test_a_weighted_comparison_is_that_of_the_population() -> None:
+    a, b = sides()
+    found = oodometer.compare([a, b], names=["a", "b"], weight="w")
+    b = b.sort_values("id")
+    w, d = a["w"].to_numpy(), b["correct"].to_numpy() * 1.0 - a["correct"].to_numpy()
+    value = np.average(d, weights=w)
+    error = np.sqrt((w**2 * (d - value) ** 2).sum()) / w.sum()
+    gap = found.difference
+    assert (gap["value"], gap["standard_error"]) == (
+        pytest.approx(value),
+        pytest.approx(error, rel=0.02),
+    )
+    assert gap["upper"] - gap["lower"] == pytest.approx(2 * 1.97 * error, rel=0.05)
+    assert gap["weights"]["effective_rows"] == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    accuracies = {row["model"]: row["value"] for row in found.rankings["in_domain"]["accuracy"]}
+    assert accuracies["b"] - accuracies["a"] == pytest.approx(value)
+    for task in found.tasks:
+        rows = (a["group"] == task["task"]).to_numpy()
+        assert task["difference"]["value"] == pytest.approx(np.average(d[rows], weights=w[rows]))
+    assert {pair["metric"] for pair in found.pairs} == {"accuracy"}, "nothing unweighted beside it"
+    assert "McNemar" not in str(found)
+    assert "Weighted by w: as much as" in str(found)
+    assert gap["value"] != pytest.approx(oodometer.compare([a, b]).difference["value"], abs=1e-4)
+
+
+def test_a_weighted_comparison_in_clusters_by_files_and_by_a_group_of_options(
+    tmp_path: Path,
+) -> None:
+    a, b = sides()
+    a["w"] = a["w"].round(6)
+    b["w"] = b["w"].round(6)
+    for name, frame in (("a", a), ("b", b.iloc[:200])):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    gaps = []
+    for ending in ("csv", "parquet"):
+        files = [tmp_path / f"{name}.{ending}" for name in "ab"]
+        gaps.append(oodometer.compare(files, weight="w", cluster="passage").difference)
+    columns = oodometer.Columns(weight="w", cluster="passage")
+    gaps.append(oodometer.compare([a, b.iloc[:200]], names=["a", "b"], columns=columns).difference)
+    assert gaps[0]["rows"] == 200, "rows that one file lacks are left out"
+    assert gaps[0]["clusters"] < 200
+    for gap in gaps[1:]:
+        for name in ("value", "lower", "upper", "p_value"):
+            assert gap[name] == pytest.approx(gaps[0][name])
+
+
+def test_a_row_has_one_weight_in_all_files() -> None:
+    a, b = sides()
+    b.loc[b["id"] == 7, "w"] = 9.5
+    with pytest.raises(InputError, match=r"expected the weight .* for the same row, got 9.5"):
+        oodometer.compare([a, b], weight="w")
+    with pytest.raises(InputError, match="weight"):
+        oodometer.compare([a, b.assign(w=-1.0)], weight="w")
+    with pytest.raises(UnknownColumnError):
+        oodometer.compare([a, b.drop(columns="w")], weight="w")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"anytime": True, "fail_drop": 0.02}, {"energy": [1, 2]}, {"metrics": ["pass@2"]}],
+)
+def test_a_weighted_comparison_refuses_what_knows_no_weights(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="is not weighted; leave it or weight out"):
+        oodometer.compare([*sides()], weight="w", **options)
+
+
+def test_a_column_of_weights_is_offered_to_a_comparison() -> None:
+    a, b = (frame.rename(columns={"w": "sample_weight"}) for frame in sides())
+    offered = [line for line in oodometer.compare([a, b]).warnings if "sample_weight" in line]
+    assert offered
+    assert "weight" in offered[0]
+    assert not [
+        line
+        for line in oodometer.compare([a, b], weight="sample_weight").warnings
+        if "not used" in line
+    ]

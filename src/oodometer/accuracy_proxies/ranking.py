@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -117,17 +117,6 @@ def rank_models(
     p_best = (best / best.sum(axis=0)).mean(axis=1)
     order = sorted(range(len(names)), key=lambda i: (-scores[i], names[i]))
     half = normal_quantile(level) * np.sqrt(np.square(moves).sum(axis=1))
-    notes = []
-    if not method.across_models:
-        notes.append(
-            f"{method.name} has the scale of one model: it orders data sets of one model, not models"
-        )
-    if any(len(record) < 2 * _BLOCKS for record in records.values()):
-        notes.append(
-            f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said"
-        )
-    if not paired:
-        notes.append("records of different lengths are taken for different samples")
     ends = zip(
         names, scores.tolist(), (scores - half).tolist(), (scores + half).tolist(), strict=True
     )
@@ -140,7 +129,24 @@ def rank_models(
     )
     models, firm = tuple(names[i] for i in order), tuple(float(p_best[i]) for i in order)
     ranked = {name: evidence[name] for name in models}
+    notes = _notes(method, {len(record) for record in records.values()})
     return ScoreRanking(models, firm, method.name, ranked, pairs, (*notes, *decided))
+
+
+def _notes(method: Ranker, lengths: Collection[int]) -> list[str]:
+    """What a user should know of an order of records of these lengths, before believing it."""
+    notes = []
+    if not method.across_models:
+        notes.append(
+            f"{method.name} has the scale of one model: it orders data sets of one model, not models"
+        )
+    if min(lengths) < 2 * _BLOCKS:
+        notes.append(
+            f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said"
+        )
+    if len(lengths) > 1:
+        notes.append("records of different lengths are taken for different samples")
+    return notes
 
 
 def _check(result: tuple[float, Array]) -> None:

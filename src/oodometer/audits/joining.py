@@ -33,10 +33,11 @@ _WHO = re.compile(
 )
 _TELLING = (KEY, "input", "time", "group")  # fields that tell of the row, not of the model
 _BY = "join them by --key "
+# of which all are in another column, though some would be by chance
 _FEWEST_IDS, _FEWEST_NUMBERS = (
     3,
     10,
-)  # of which all are in another column, though some would be by chance
+)
 
 
 class Key(NamedTuple):
@@ -279,7 +280,7 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
         return None
     pair = _ColumnPair(label_cells, target_cells, is_index=INDEX in (theirs, ours))
     if not len(pair.differing) and len(label_cells) == len(target_cells):
-        return True if pair.is_single and not (pair.is_index and pair.both_count) else None
+        return True if pair.are_ids else None
     if pair.speaks_of_others(same_name=theirs.strip().casefold() == ours.strip().casefold()):
         return None
     is_key = bool(pair.is_single and ids and target_ids and pair.is_mostly_in)
@@ -328,9 +329,10 @@ class _ColumnPair:
         return bool(_counts(self.target))
 
     @property
-    def both_count(self) -> bool:
-        """Whether both only count their rows."""
-        return self.labels_count and self.target_counts
+    def are_ids(self) -> bool:
+        """Whether alike cells say that rows are the same: each row has its own, and they do more than count rows."""
+        both_count = self.is_index and self.labels_count and self.target_counts
+        return self.is_single and not both_count
 
     @cached_property
     def is_subset(self) -> bool:
@@ -661,9 +663,8 @@ def matched_labels(
         and target.holds(KEY)
         and not (labels.holds("row") or labels.holds(KEY))
     )
-    if by_place and not check_places(
-        labels, target
-    ):  # no other column says that they are the same rows
+    # no other column says that they are the same rows
+    if by_place and not check_places(labels, target):
         warning = f"labels were joined by position; with a column {KEY} they are joined by it"
         warnings.insert(0, f"{labels.name}: {warning}")
     return Matched(record, numbers, row, tuple(warnings))

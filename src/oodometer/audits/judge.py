@@ -20,6 +20,7 @@ from ..inference.betting import (
     sampled_game,
     sizes,
 )
+from ..inference.hypergeometric import chance_of_at_least, chance_of_at_most
 from ..intervals import clopper_pearson, normal_quantile
 from ..plain import Json, Strings
 from ..results import Estimate, Interval, Kind
@@ -36,11 +37,9 @@ def hypergeometric(
     a/2 and P(X <= k | M) > a/2}, X hypergeometric, a = 1 - level. It is within Clopper and Pearson's, and is a point
     once every row is labelled. Source: Clopper and Pearson (1934), for a finite population.
     """
-    from scipy.stats import hypergeom
-
     tail, fewest, largest = (1 - level) / 2, successes, population - (trials - successes)
-    above = partial(hypergeom.sf, successes - 1, population)
-    below = partial(hypergeom.cdf, successes, population)
+    above = partial(chance_of_at_least, successes, population)
+    below = partial(chance_of_at_most, successes, population)
     lower = fewest + bisect_left(
         range(fewest, largest), True, key=lambda m: above(m, trials) > tail
     )
@@ -82,13 +81,11 @@ def exact_p_value(
                 ),
             )
         )
-    from scipy.stats import hypergeom
-
     if share < lower:
-        tail = hypergeom.cdf(successes, population, math.floor(lower * population + 1e-9), trials)
-    else:
-        tail = hypergeom.sf(successes - 1, population, math.ceil(upper * population - 1e-9), trials)
-    return float(min(1.0, 2 * tail))
+        right = math.floor(lower * population + 1e-9)
+        return min(1.0, 2 * chance_of_at_most(successes, population, right, trials))
+    right = math.ceil(upper * population - 1e-9)
+    return min(1.0, 2 * chance_of_at_least(successes, population, right, trials))
 
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:
@@ -321,9 +318,8 @@ def confidence_pays(
     if labels <= MOST_PLAYED:
         widths = predicted_widths(score, slope, labels, level, seed=seed, looks=looks)
         return widths["ppi-betting"] < widths["alone"]
-    if 2 * labels > len(
-        score
-    ):  # most of the target is known by then, which helps labels alone more
+    # most of the target is known by then, which helps labels alone more
+    if 2 * labels > len(score):
         return False
     first = np.zeros((1, 1), dtype=np.int64)
     return float(sampled_game(first, first, np.ones(1), score, slope).spread[0]) < _CLEAR
@@ -373,9 +369,8 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
 def linear_cdf(levels: Array, quantiles: Array) -> Array:
     """The distribution function of accuracy at 1,001 even ones, linear between quantiles."""
     at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
-    at += 1e-9 * np.arange(
-        len(at)
-    )  # quantiles that coincide are a step, which interpolation does not like
+    # quantiles that coincide are a step, which interpolation does not like
+    at += 1e-9 * np.arange(len(at))
     out: Array = np.interp(EVEN, at, [0.0, *levels, 1.0])
     return out
 

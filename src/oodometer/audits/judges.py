@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,10 +21,11 @@ from ..results.values import Record
 from .judge import ENOUGH, exact_interval, of_labels, ppi_plus_plus
 
 _LEVELS = 10  # verdicts of one judge that are told apart; finer scores are cut into tenths
+# labels for each cell of several judges or grades, and in the smallest one
 _LABELS_A_CELL, _LEAST_LABELS = (
     25,
     5,
-)  # labels for each cell of several judges or grades, and in the smallest one
+)
 _MOST_ROUNDS = 2_000  # labels beyond which betting takes seconds
 _SLOPE = 0.5  # how far the exact interval leans on the verdicts; fixed before a label is seen, so that it holds
 _FOLDS = 5
@@ -110,33 +111,15 @@ class Judged:
         code, fitted = np.zeros(self.rows, dtype=np.int64), np.zeros(self.rows)
         weights = np.ones(1) if len(self.names) == 1 else self._weights(self.row, self.truth)[1:]
         for verdict, score, weight in zip(self.verdicts, self.scores, weights, strict=True):
-            levels, level = np.unique(score, return_inverse=True)
-            if len(levels) > _LEVELS:
-                tenth = (
-                    np.argsort(np.argsort(score, kind="stable"), kind="stable")
-                    * _LEVELS
-                    // self.rows
-                )
-                levels, level = np.bincount(tenth, score) / np.bincount(tenth), tenth
+            levels, level = _few_levels(score)
             code = (code * (len(levels) + 1) + level + 1) * 2 + np.isnan(verdict)
             fitted += weight * levels[level]
         _, first, pattern = np.unique(code, return_index=True, return_inverse=True)
         sizes, labels = np.bincount(pattern), np.bincount(pattern[self.row], minlength=len(first))
         if self.selected or (len(self.names) == 1 and len(first) <= 3):
             return np.asarray(pattern)
-        groups = [[int(p)] for p in np.argsort(fitted[first], kind="stable")]
         limit = max(2, len(self.row) // _LABELS_A_CELL)
-        while len(groups) > 1:
-            few = [labels[group].sum() < _LEAST_LABELS for group in groups]
-            if len(groups) <= limit and not any(few):
-                break
-            size = np.array([sizes[group].sum() for group in groups], dtype=float)
-            mean = np.array([sizes[group] @ fitted[first][group] for group in groups]) / size
-            cost = size[1:] * size[:-1] / (size[1:] + size[:-1]) * np.diff(mean) ** 2
-            if any(few):
-                cost[[not (a or b) for a, b in zip(few[1:], few, strict=False)]] = np.inf
-            at = int(np.argmin(cost))
-            groups[at : at + 2] = [groups[at] + groups[at + 1]]
+        groups = _joined_neighbours(fitted[first], sizes, labels, limit)
         cell = np.empty(len(first), dtype=np.int64)
         cell[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), list(map(len, groups)))
         return np.asarray(cell[pattern])
@@ -226,9 +209,8 @@ class Counts:
             and not judged.selected
             and freedom > judges
         ):
-            ratio *= len(at) / (
-                len(at) - judges
-            )  # the weights that put the cells together are of these labels
+            # the weights that put the cells together are of these labels
+            ratio *= len(at) / (len(at) - judges)
         if keys is not None and len(np.unique(keys)) < len(keys):
             ratio *= Clusters.of(
                 keys, rest * (sizes / sizes.sum() / np.maximum(labels, 1))[at]
@@ -251,6 +233,35 @@ class Counts:
         rows = int(self.sizes.sum())
         count = bisect_left(range(1, rows + 1), True, key=short) + 1
         return count if count <= rows else None
+
+
+def _few_levels(score: Array) -> tuple[Array, Array]:
+    """The different grades and which of them each row has; of many, the means of tenths of the rows in their order."""
+    levels, level = np.unique(score, return_inverse=True)
+    if len(levels) <= _LEVELS:
+        return levels, level
+    rank = np.argsort(np.argsort(score, kind="stable"), kind="stable")
+    tenth = rank * _LEVELS // len(score)
+    return np.bincount(tenth, score) / np.bincount(tenth), tenth
+
+
+def _joined_neighbours(fitted: Array, sizes: Array, labels: Array, limit: int) -> list[list[int]]:
+    """Patterns in the order of their fitted labels, neighbours joined by Ward's criterion until at most ``limit``
+    groups are left and each has enough labels. Arrays of shape (pattern,): rows and labels of each.
+    """
+    groups = [[int(p)] for p in np.argsort(fitted, kind="stable")]
+    while len(groups) > 1:
+        few = [labels[group].sum() < _LEAST_LABELS for group in groups]
+        if len(groups) <= limit and not any(few):
+            break
+        size = np.array([sizes[group].sum() for group in groups], dtype=float)
+        mean = np.array([sizes[group] @ fitted[group] for group in groups]) / size
+        cost = size[1:] * size[:-1] / (size[1:] + size[:-1]) * np.diff(mean) ** 2
+        if any(few):
+            cost[[not (a or b) for a, b in zip(few[1:], few, strict=False)]] = np.inf
+        at = int(np.argmin(cost))
+        groups[at : at + 2] = [groups[at] + groups[at + 1]]
+    return groups
 
 
 def corrections(
@@ -311,22 +322,25 @@ def corrections(
             "error rates: they need judges and people that say yes or no, and labels of both kinds"
         )
         return estimates, not_given
+    for name, three, kind, key in _by_error_rates(judged, level):
+        add(name, three, kind, carried, key)
+    return estimates, not_given
+
+
+def _by_error_rates(
+    judged: Judged, level: float
+) -> Iterator[tuple[str, tuple[float, float, float], Kind, str]]:
+    """Estimates by how often judges that say yes or no err: name, value and ends, kind, key of the source."""
     if len(judged.names) == 1:
-        add("rogan-gladen", rogan_gladen(judged, level), "asymptotic", carried, "lee2025")
+        yield "rogan-gladen", rogan_gladen(judged, level), "asymptotic", "lee2025"
     votes = judged.scores > 0.5
-    reference = Predictions.from_arrays(votes=votes[:, row], correct=truth > 0)
+    reference = Predictions.from_arrays(votes=votes[:, judged.row], correct=judged.truth > 0)
     latent = (
         CorrectedVotes(level=level).fit(reference).estimate(Predictions.from_arrays(votes=votes))
     )
     if latent.details["p_chance"] <= 0.05:
-        add(
-            "votes-corrected",
-            (latent.value, latent.lower, latent.upper),
-            "conditional",
-            carried,
-            "rogan1978",
-        )
-    return estimates, not_given
+        ends = (latent.value, latent.lower, latent.upper)
+        yield "votes-corrected", ends, "conditional", "rogan1978"
 
 
 def rogan_gladen(judged: Judged, level: float) -> tuple[float, float, float]:
@@ -385,9 +399,8 @@ def rates_of(
     selected, truth, weight = judged.selected is not None, judged.truth, np.ones(len(judged.row))
     if selected:
         weight = (counts.sizes / np.maximum(counts.labels, 1))[cell[judged.row]]
-    weight = (
-        weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)
-    )  # sums to Kish's number of labels
+    # sums to Kish's number of labels
+    weight = weight * weight.sum() / (weight @ weight) / max(counts.ratio, 1)
     exact: Kind = "exact" if (weight == 1).all() else "asymptotic"
 
     def around(value: float, low: float, high: float, kind: Kind = "asymptotic") -> Interval:
@@ -468,11 +481,36 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
     T = sum_h X_h' (v_h - mean v_h) over strata h of equal labels, its variance that of permutations within them,
     chi^2 = T' V^-1 T. Source: Mantel (1963), Landis, Heyman and Koch (1978).
     """
-    from scipy.special import chdtrc
-
     strata = np.unique(np.round(judged.truth * 4), return_inverse=True)[1]
     out: list[Bias] = []
     for name, values in columns.items():
+        trait = _Trait.of(values)
+        if trait is None:
+            continue
+        h = strata[trait.is_known]
+        for judge, score in zip(judged.names, judged.scores, strict=True):
+            v = score[judged.row][trait.is_known]
+            gaps = {where: _gap(v, split, h) for where, split in trait.splits.items()}
+            where = max(gaps, key=lambda where: abs(gaps[where]))
+            out.append(Bias(judge, name, where, gaps[where], _mantel(trait.design, v, h), 1.0))
+    corrected = holm([bias.p_value for bias in out])
+    corrected_biases = [replace(bias, corrected=p) for bias, p in zip(out, corrected, strict=True)]
+    return tuple(sorted(corrected_biases, key=lambda bias: bias.p_value))
+
+
+@dataclass(frozen=True, eq=False)
+class _Trait:
+    """A column that verdicts may depend on: which rows are known, (label,); what is tested of these, (row, effect); and
+    the splits that show it, by name.
+    """
+
+    is_known: Array
+    design: Array
+    splits: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, values: Array) -> _Trait | None:
+        """The trait in a column of numbers or texts; None where too few rows are known, or hardly two alike."""
         numbers = values.dtype.kind == "f"
         is_known = (
             np.isfinite(values) if numbers else np.array([value is not None for value in values])
@@ -481,39 +519,32 @@ def biases(judged: Judged, columns: Mapping[str, Array]) -> tuple[Bias, ...]:
         levels, at, times = np.unique(known_values, return_inverse=True, return_counts=True)
         often = np.flatnonzero(times >= _LEAST_LABELS)
         if len(levels) < 2 or len(known_values) < 2 * LEAST_TESTED or not (numbers or len(often)):
-            continue
-        if numbers:
-            design = (np.cumsum(times) - times / 2)[at][:, None].astype(float)
-            middle = float(np.median(known_values))
-            splits = {
-                f"above {middle:.6g}": known_values > middle
-                if (known_values > middle).any()
-                else known_values >= middle
-            }
-        else:
-            design = (at[:, None] == often).astype(float)
+            return None
+        if not numbers:
             splits = {str(levels[i]): at == i for i in often}
-        h = strata[is_known]
-        for judge, score in zip(judged.names, judged.scores, strict=True):
-            v = score[judged.row][is_known]
-            total, variance = np.zeros(design.shape[1]), np.zeros((design.shape[1],) * 2)
-            for stratum in (h == s for s in np.unique(h) if (h == s).sum() > 1):
-                x = design[stratum] - design[stratum].mean(axis=0)
-                y = v[stratum] - v[stratum].mean()
-                total += x.T @ y
-                variance += x.T @ x * float(y @ y) / (len(y) - 1)
-            rank = int(np.linalg.matrix_rank(variance))
-            p = (
-                float(chdtrc(rank, max(float(total @ np.linalg.pinv(variance) @ total), 0.0)))
-                if rank
-                else 1.0
-            )
-            gaps = {where: _gap(v, split, h) for where, split in splits.items()}
-            where = max(gaps, key=lambda where: abs(gaps[where]))
-            out.append(Bias(judge, name, where, gaps[where], p, 1.0))
-    corrected = holm([bias.p_value for bias in out])
-    corrected_biases = [replace(bias, corrected=p) for bias, p in zip(out, corrected, strict=True)]
-    return tuple(sorted(corrected_biases, key=lambda bias: bias.p_value))
+            return cls(is_known, (at[:, None] == often).astype(float), splits)
+        ranks = (np.cumsum(times) - times / 2)[at][:, None].astype(float)
+        middle = float(np.median(known_values))
+        upper = known_values > middle
+        if not upper.any():
+            upper = known_values >= middle
+        return cls(is_known, ranks, {f"above {middle:.6g}": upper})
+
+
+def _mantel(design: Array, v: Array, strata: Array) -> float:
+    """The p-value of "v does not depend on the design at equal strata", as `biases` has it."""
+    from scipy.special import chdtrc
+
+    total, variance = np.zeros(design.shape[1]), np.zeros((design.shape[1],) * 2)
+    for stratum in (strata == s for s in np.unique(strata) if (strata == s).sum() > 1):
+        x = design[stratum] - design[stratum].mean(axis=0)
+        y = v[stratum] - v[stratum].mean()
+        total += x.T @ y
+        variance += x.T @ x * float(y @ y) / (len(y) - 1)
+    rank = int(np.linalg.matrix_rank(variance))
+    if not rank:
+        return 1.0
+    return float(chdtrc(rank, max(float(total @ np.linalg.pinv(variance) @ total), 0.0)))
 
 
 def _gap(v: Array, split: Array, strata: Array) -> float:

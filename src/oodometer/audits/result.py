@@ -269,34 +269,10 @@ class Audit(Shown, Named[Any]):
 @shows(Audit)
 def audit_view(result: Plain) -> View:
     """What an audit says, from the mapping that JSON holds: what to believe first, then what the labels refute."""
-    head, chosen = result.get("headline") or {}, interval_of(result.get("estimate"))
-    free, rows = interval_of(head), inside(result, "target", "rows") or 0
-    suggested, warnings = result.get("suggested") or (), tuple(result.get("warnings") or ())
-    notes = (
-        (f"{counted(len(suggested), 'row')} to label next, drawn from {rows:,}",)
-        if suggested
-        else ()
-    )
-    alarms = alarm_lines(result)
-    method = (f"Label-free estimate by {head['method']}",) if head.get("method") else ()
+    chosen = interval_of(result.get("estimate"))
     if chosen is None or not result.get("labels"):
-        text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
-        return View(
-            "Estimated accuracy, not audited: no labels",
-            "not audited" if free is None else percent(free.value),
-            free,
-            estimated=True,
-            trust=head.get("trust"),
-            sentences=(f"{text}were drawn, and run the audit again.", *_decisions(result)),
-            details=method,
-            notes=notes,
-            alarms=alarms,
-            warnings=warnings,
-            seed=result.get("seed"),
-            assumes=head.get("assumes"),
-            fell=inside(result, "fell", "verdict"),
-            cells={"method": head.get("method"), "labels": 0},
-        )
+        return _view_without_labels(result)
+    free, rows = interval_of(result.get("headline") or {}), inside(result, "target", "rows") or 0
     random = not result.get("not_random")
     unsure = result.get("assumes") and result["labels"] < rows
     sentences = (
@@ -314,11 +290,11 @@ def audit_view(result: Plain) -> View:
         chosen,
         str(result.get("method") or ""),
         sentences=tuple(filter(None, sentences)),
-        details=(*method, *_used(result)),
+        details=(*_method(result), *_used(result)),
         grids=(_intervals_grid(result),),
-        notes=notes,
-        alarms=alarms,
-        warnings=warnings,
+        notes=_rows_to_label(result),
+        alarms=alarm_lines(result),
+        warnings=tuple(result.get("warnings") or ()),
         seed=result.get("seed"),
         assumes=result.get("assumes"),
         against=tuple(filter(None, [result.get("not_random")])),
@@ -327,6 +303,43 @@ def audit_view(result: Plain) -> View:
         basis=_counted_on(result, chosen, rows),
         beside=_believed_beside(result) if random and result["labels"] < rows else (),
     )
+
+
+def _view_without_labels(result: Plain) -> View:
+    """The label-free estimate of an audit that had nothing to hold it against."""
+    head, rows = result.get("headline") or {}, inside(result, "target", "rows") or 0
+    free = interval_of(head)
+    text = f"None of these {rows:,} rows has a label yet: nothing here is more than a guess. Label the rows that "
+    return View(
+        "Estimated accuracy, not audited: no labels",
+        "not audited" if free is None else percent(free.value),
+        free,
+        estimated=True,
+        trust=head.get("trust"),
+        sentences=(f"{text}were drawn, and run the audit again.", *_decisions(result)),
+        details=_method(result),
+        notes=_rows_to_label(result),
+        alarms=alarm_lines(result),
+        warnings=tuple(result.get("warnings") or ()),
+        seed=result.get("seed"),
+        assumes=head.get("assumes"),
+        fell=inside(result, "fell", "verdict"),
+        cells={"method": head.get("method"), "labels": 0},
+    )
+
+
+def _method(result: Plain) -> Strings:
+    """Which method the label-free estimate is of."""
+    method = inside(result, "headline", "method")
+    return (f"Label-free estimate by {method}",) if method else ()
+
+
+def _rows_to_label(result: Plain) -> Strings:
+    """How many rows were drawn to be labelled next."""
+    suggested, rows = result.get("suggested") or (), inside(result, "target", "rows") or 0
+    if not suggested:
+        return ()
+    return (f"{counted(len(suggested), 'row')} to label next, drawn from {rows:,}",)
 
 
 def _counted_on(result: Plain, chosen: Interval, rows: int) -> str:

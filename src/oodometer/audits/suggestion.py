@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..inference.betting import LOOKS, betting_interval, sizes
+from ..inference.hypergeometric import hypergeometric_quantiles
 from ..results.values import Interval, Record
 from .judge import (
     MOST_PLAYED,
@@ -146,14 +147,12 @@ def moved(score: Array, mean: float) -> Array:
 
 def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) -> float:
     """Mean width of `exact_interval` over the numbers of hits that chance would give, at so high an accuracy."""
-    from scipy.special import bdtr
-
     at = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     if rows <= SMALL_TARGET * labels:
-        from scipy.stats import hypergeom  # half a second to load
-
-        hits = hypergeom.ppf(at, rows, round(accuracy * rows), labels)
+        hits = hypergeometric_quantiles(at, rows, round(accuracy * rows), labels)
     else:  # the quantiles of the binomial law
+        from scipy.special import bdtr
+
         hits = np.searchsorted(bdtr(np.arange(labels + 1), labels, accuracy), at).astype(float)
     counts, times = np.unique(hits.astype(int), return_counts=True)
     widths = [np.diff(exact_interval(int(k), labels, rows, level))[0] for k in counts]

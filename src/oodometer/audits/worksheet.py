@@ -31,6 +31,7 @@ from ..version import __version__
 from .joining import KEY
 from .suggestion import Suggestion
 
+# what is written of the draw of each row
 DRAWN = (
     "draw",
     "row",
@@ -38,7 +39,7 @@ DRAWN = (
     "probability",
     "weight",
     "share",
-)  # what is written of the draw of each row
+)
 _ENDINGS = (".csv", ".html", ".parquet", ".jsonl", ".arrow", ".feather")
 _TRUTHS = ("label", "correct")
 

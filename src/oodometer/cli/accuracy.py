@@ -48,9 +48,8 @@ def estimate(arguments: Json, to: Written) -> None:
     from ..verbs.estimate import estimate as run
 
     store: Any = nullcontext()
-    if (
-        "store" in arguments
-    ):  # what is told to it inside is written at the end, after the answer and its alarms
+    # what is told to it inside is written at the end, after the answer and its alarms
+    if "store" in arguments:
         from ..histories import open_store
 
         store = open_store(arguments.pop("store"), output.command_line()).afterwards()
@@ -208,7 +207,7 @@ def compare(arguments: Json, to: Written) -> None:
         raise typer.Exit(gate.exit_code)
 
 
-@command(options.PlanOptions, written=("json", "out"))
+@command(options.PlanOptions, written=("json", "report", "out"))
 def plan(arguments: Json, to: Written) -> None:
     """Plan a comparison: questions, epochs, labels, power and cost."""
     from ..verbs.plan import plan as run

@@ -41,6 +41,11 @@ class _Inputs:
         return [*self.files, *self.labels]
 
     @property
+    def are_readable(self) -> bool:
+        """Whether there are files, and every one is a table."""
+        return bool(self.files) and all(hasattr(file, "layout") for file in self.all)
+
+    @property
     def columns(self) -> list[str]:
         """Names of the columns of every file."""
         return list(dict.fromkeys(column for file in self.all for column in file.layout.columns))
@@ -131,11 +136,13 @@ def _verdicts(file: Any) -> dict[str, str]:
     return {column.name: column.taken for column in columns if column.taken == "correct"}
 
 
-def _features(guessed: Guess) -> str:
-    """The option that names the inputs of the model."""
+def _features(guessed: Guess, inputs: _Inputs, arguments: Plain) -> Json:
+    """The option that names the inputs of the model, where there are some and the command takes it."""
     names = guessed.features
+    if not names or not inputs.are_pair or "features" not in arguments:
+        return {}
     plain = len(names) <= _MOST_FEATURES and not any("," in name for name in names)
-    return ",".join(names) if plain else "auto"
+    return {"features": arguments["features"] or (",".join(names) if plain else "auto")}
 
 
 def _written(
@@ -230,7 +237,7 @@ def better_command(
     if typed is None:
         return None
     inputs = _inputs(offered, arguments, {})
-    if not inputs.files or not all(hasattr(file, "layout") for file in inputs.all):
+    if not inputs.are_readable:
         return None  # the error that was raised says enough
     mended = _mended(typed, inputs.columns)
     inputs, values = _inputs(offered, arguments, mended), dict(arguments)
@@ -248,8 +255,7 @@ def better_command(
         return None
     if guessed.renamings:  # names of their own: what else they say
         renamings |= {c: ours for c, ours in guessed.more.items() if ours not in renamings.values()}
-        if guessed.features and inputs.are_pair and "features" in arguments:
-            values["features"] = arguments["features"] or _features(guessed)
+        values |= _features(guessed, inputs, arguments)
     command = _written(name, offered, values, renamings)
     if _PLACEHOLDER in renamings:
         return f"{command}, where {_PLACEHOLDER} is your column of the truth"

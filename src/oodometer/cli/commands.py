@@ -45,6 +45,10 @@ _OF_ALL = (
 class _Commands(TyperGroup):
     """All commands, grouped by the question that they answer."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options of every command."""
+        return _taken_as_they_are(super().get_params(ctx), {})
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands of each question."""
         for question, names in GROUPS.items():
@@ -158,20 +162,15 @@ def command(
             _check(offered, typed)
             stopped = output.KEPT if kept or typed.get("run_folder") else "nothing was written"
             with going_on(stopped), _advised(called, offered, typed):
-                arguments: Json = {}
-                for name, _, about in offered:
-                    value = typed[name]
-                    if value is not None and value != []:
-                        arguments[name] = value if about.parse is None else about.parse(value)
+                arguments = _arguments(offered, typed)
                 where = Written(
                     **{field: arguments.pop(field) for field in written if field in arguments}
                 )
                 where.check(pages=not {"out", "save"} & {*written})
                 try:
                     function(arguments, where)
-                except (
-                    SystemExit
-                ) as leave:  # no command of ours does, and what it was to write is not there
+                except SystemExit as leave:
+                    # no command of ours does, and what it was to write is not there
                     raise WorkError(
                         f"code that was called ended the program (exit {leave.code}) before the command was done; "
                         "let it raise an error, or return"
@@ -184,42 +183,93 @@ def command(
         run.__module__ = function.__module__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         groups = {name: about.group for name, _, about in offered}
-        help_class = type("Help", (_Help,), {"rare": rare, "groups": groups, "offered": offered})
-        to.command(
-            name=called,
-            cls=help_class,
-            epilog=f"{(text := samples.offered(called) + _ALL_TAKE)[0].upper()}{text[1:]}",
-        )(run)
+        kinds = {name: _kind(field, about)[0] for name, field, about in offered}
+        declarations = {"rare": rare, "groups": groups, "kinds": kinds, "offered": offered}
+        help_class = type("Help", (_Help,), declarations)
+        text = samples.offered(called) + _ALL_TAKE
+        to.command(name=called, cls=help_class, epilog=text[0].upper() + text[1:])(run)
         return run
 
     return wrap
 
 
-def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
-    """The parameter that typer reads."""
+def _arguments(offered: Sequence[Declared], typed: Plain) -> Json:
+    """What was typed, as arguments of the verb."""
+    given = ((name, about, typed[name]) for name, _, about in offered)
+    return {
+        name: value if about.parse is None else about.parse(value)
+        for name, about, value in given
+        if value is not None and value != []
+    }
+
+
+def _kind(field: Field[Any], about: About) -> tuple[type, bool]:
+    """What is typed of an option, a text or a number or nothing more, and whether it may be typed again."""
     text = str(field.type)
     is_list = ("Sequence[" in text and about.parse is None) if about.many is None else about.many
-    kind: Any = str
-    if about.parse is None:
-        kinds = {"float": float, "int": int, "bool": bool}
-        kind = next((kinds[word] for word in kinds if word in text), str)
-    plain = field.default
-    if plain is MISSING or isinstance(plain, (tuple, list)):
-        plain = None
-    plain = False if kind is bool else plain
+    if about.parse is not None:
+        return str, is_list
+    kinds = {"float": float, "int": int, "bool": bool}
+    return next((kinds[word] for word in kinds if word in text), str), is_list
+
+
+def _taken_as_they_are(params: list[Any], kinds: Mapping[str, type]) -> list[Any]:
+    """The parameters, which take what needs no conversion as it is: typer loads pydantic for any (0.1 s)."""
+    for param in params:
+        if "process_value" not in vars(param):
+            _take_as_it_is(param, kinds.get(str(param.name), bool))
+    return params
+
+
+def _take_as_it_is(param: Any, kind: type) -> None:
+    """Make a parameter take None, and what is of its kind already, as it is."""
+    convert = param.process_value
+    several = param.multiple or param.nargs == -1
+
+    def is_ready(value: Any) -> bool:
+        if not several:
+            return type(value) is kind
+        return isinstance(value, (list, tuple)) and {type(item) for item in value} == {kind}
+
+    def taken(context: Any, value: Any) -> Any:
+        if value is None and not param.required:
+            value = () if several else None
+        elif is_ready(value):
+            value = [*value] if several else value
+        else:
+            return convert(context, value)
+        return value if param.callback is None else param.callback(context, param, value)
+
+    param.process_value = taken
+
+
+def _parameter(name: str, field: Field[Any], about: About) -> inspect.Parameter:
+    """The parameter that typer reads."""
+    kind: Any
+    kind, is_list = _kind(field, about)
     typed: Any
     if about.positional:
         typed = typer.Argument(help=about.help, metavar=about.metavar or name.upper())
-        plain = inspect.Parameter.empty if field.default is MISSING else None
     else:
         usual = {float: "NUMBER", int: "N", str: "NAME"}.get(kind)
         typed = typer.Option(*spelt(name, about), help=about.help, metavar=about.metavar or usual)
-        plain = inspect.Parameter.empty if field.default is MISSING or about.needed else plain
+    plain = _default(field, about, kind)
     hint: Any = list[kind] if is_list else kind
     hint = hint | None if plain is None else hint
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=plain, annotation=Annotated[hint, typed]
     )
+
+
+def _default(field: Field[Any], about: About, kind: type) -> Any:
+    """What typer takes where nothing is typed; `inspect.Parameter.empty` where something must be."""
+    if field.default is MISSING or (about.needed and not about.positional):
+        return inspect.Parameter.empty
+    if about.positional:
+        return None
+    if kind is bool:
+        return False
+    return None if isinstance(field.default, (tuple, list)) else field.default
 
 
 def _help_all(context: typer.Context, enabled: bool) -> None:
@@ -247,7 +297,8 @@ class _Help(TyperCommand):
 
     rare: frozenset[str] = frozenset()
     groups: Mapping[str, str]
-    offered: Sequence[Declared]  # groups and rare ones are theirs
+    kinds: Mapping[str, type]
+    offered: Sequence[Declared]  # groups, kinds and rare ones are theirs
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -256,7 +307,7 @@ class _Help(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, and as ``-h`` is one of every command, that which shows all of them."""
-        return [*super().get_params(ctx), *self._help_all]
+        return _taken_as_they_are([*super().get_params(ctx), *self._help_all], self.kinds)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, each group under its name."""

@@ -25,12 +25,8 @@ from . import config, output, samples
 from .commands import GROUPS, INTERRUPTED, Stopped, app
 
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
-_LOUDNESS = {
-    "-v": 1,
-    "--verbose": 1,
-    "-q": -1,
-    "--quiet": -1,
-}  # taken wherever they stand, as is --debug
+# Taken wherever they stand, as is --debug.
+_LOUDNESS = {"-v": 1, "--verbose": 1, "-q": -1, "--quiet": -1}
 
 
 def _print_version(enabled: bool) -> None:
@@ -115,9 +111,8 @@ def main(arguments: list[str] | None = None) -> int:
             "standard output is closed; lead it to /dev/null where it is not wanted (>/dev/null)", 2
         )
     debug = "--debug" in words
-    if (
-        arguments is None and not debug
-    ):  # what libraries log, such as py4j that it was interrupted, is for no user
+    if arguments is None and not debug:
+        # what libraries log, such as py4j that it was interrupted, is for no user
         logging.getLogger().addHandler(logging.NullHandler())
     words = [a for a in words if a != "--debug"]
     with warnings.catch_warnings(), typed():
@@ -125,20 +120,26 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(words, debug)
 
 
+def _loudness_taken(words: Sequence[str]) -> tuple[list[str], int]:
+    """The words without those of `_LOUDNESS`, and what these say; behind -- all words are paths."""
+    end = words.index("--") if "--" in words else len(words)
+    loudness = {_LOUDNESS[word] for word in words[:end] if word in _LOUDNESS}
+    if len(loudness) > 1:
+        raise UsageError("give -v or --quiet, not both")
+    rest = [word for word in words[:end] if word not in _LOUDNESS]
+    return [*rest, *words[end:]], max(loudness, default=0)
+
+
 def _run(words: list[str], debug: bool) -> int:
+    """Run a command, every error as one line on standard error; gives the exit code."""
     try:
         words, file, enabled = config.options_taken(words)
-        end = words.index("--") if "--" in words else len(words)
-        loudness = {_LOUDNESS[word] for word in words[:end] if word in _LOUDNESS}
-        if len(loudness) > 1:
-            raise UsageError("give -v or --quiet, not both")
-        words = [*(word for word in words[:end] if word not in _LOUDNESS), *words[end:]] or [
-            "--help"
-        ]
+        words, loudness = _loudness_taken(words)
+        words = words or ["--help"]
         words[0] = "history" if words[0] == "runs" else words[0]
         parser = _parser(words[0])
         defaults, note = config.defaults_for(parser, words, file, COMMANDS) if enabled else ({}, "")
-        with tracebacks_on(debug), output.settings(max(loudness, default=0), note):
+        with tracebacks_on(debug), output.settings(loudness, note):
             words, stands = samples.filled(words)
             if stands and not output.quiet():
                 output.say(stands, error=True)
@@ -153,19 +154,23 @@ def _run(words: list[str], debug: bool) -> int:
         return _say(str(error), error.exit_code)
     except typer.Exit as leave:
         return leave.exit_code
-    except SystemExit as leave:  # the parser's own answer to a reader that has left
-        if isinstance(leave.__context__, BrokenPipeError):
-            return 0
-        return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+    except SystemExit as leave:
+        return _code_of(leave)
     except (KeyboardInterrupt, typer.Abort) as stop:
         return _say("interrupted; nothing was written", getattr(stop, "code", INTERRUPTED))
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader has left; no second complaint
+        # the reader has left; no second complaint
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
         return _unexpected(error, debug, words)
+
+
+def _code_of(leave: SystemExit) -> int:
+    """The exit code of a parser, or of code that was called, that ends the program."""
+    if isinstance(leave.__context__, BrokenPipeError):  # the reader of the output has left
+        return 0
+    return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
 
 
 def _unexpected(error: Exception, debug: bool, words: Sequence[str] = ()) -> int:
@@ -212,13 +217,11 @@ def _way_out(error: Any, words: Sequence[str]) -> str:
 
 def _say(message: str, code: int) -> int:
     spooled = sys.modules.get("oodometer.store.frames")
-    if (
-        spooled is not None
-    ):  # standard input was copied to a file whose name means nothing to anyone
+    if spooled is not None:
+        # standard input was copied to a file whose name means nothing to anyone
         message = spooled.without_spool_name(message)
-    message = message.replace(
-        "classes=[...]", "--classes"
-    )  # a record's constructors know no commands
+    # a record's constructors know no commands
+    message = message.replace("classes=[...]", "--classes")
     output.say("oodometer: " + without_passwords(" ".join(message.split())), error=True)
     return code
 

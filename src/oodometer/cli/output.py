@@ -19,9 +19,8 @@ KEPT = "what is finished is kept, run the same command again and it goes on from
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
 typed_words: ContextVar[Strings] = ContextVar("typed_words", default=())  # behind `oodometer`
 _EVERY = 10.0  # seconds between two lines of progress
-_loudness: ContextVar[int] = ContextVar(
-    "loudness", default=0
-)  # 1 all, 0 the usual, -1 errors alone
+# 1 all, 0 the usual, -1 errors alone
+_loudness: ContextVar[int] = ContextVar("loudness", default=0)
 
 
 def say(*lines: str, error: bool = False) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ..errors import UsageError, near_names
 
-_TABLES = (
-    Path(__file__).parents[1] / "datasets" / "tables"
-)  # a path, as to import the loaders takes a while
+# a path, as to import the loaders takes a while
+_TABLES = Path(__file__).parents[1] / "datasets" / "tables"
 _MODELS = ("bayes", "forest", "logistic", "neighbors", "svm", "tree")
 
 
@@ -59,36 +58,41 @@ def filled(words: Sequence[str]) -> tuple[list[str], str]:
     without one.
     """
     command, *rest = words
+    fitting = _of(command)
     positions = [i for i, word in enumerate(rest) if word.partition("=")[0] == "--sample"]
-    if command == "demo" or not positions or not _of(command):
+    if command == "demo" or not positions or not fitting:
         return [*words], ""
     at = positions[0]
     name = rest[at].partition("=")[2] or "".join(rest[at + 1 : at + 2])
     rest = rest[:at] + rest[at + (1 if "=" in rest[at] else 2) :]
-    fitting = _of(command)
     if name not in fitting:
-        near = near_names(name, fitting)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(
-            f"expected {command} --sample {' or '.join(fitting)}, got {name or 'nothing'}{meant}"
-        )
+        raise _no_sample(command, name, fitting)
     stands = COMMANDS[name][command]
     if any(word.startswith(("--labels", "--suggest")) for word in rest):  # rows of one's own choice
         stands = stands.replace(" --labels ten.csv", "")
-    fitted = [word for word in rest if word.endswith(".oodo") and command != "fit"][
-        :1
-    ]  # in the reference's place
+    # a fitted file stands in the reference's place
+    fitted = [word for word in rest if word.endswith(".oodo") and command != "fit"][:1]
     stands = stands.partition(" ")[2] if fitted else stands
     rest = [word for word in rest if word not in fitted]
-    paths = []
-    for word in shlex.split(stands):
-        model, link, file = word.rpartition("=")
-        stem, _, ending = file.rpartition(".")
-        stored = (
-            file
-            if file.endswith("/")
-            else {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
-        )
-        paths.append(f"{model}{link}{_TABLES / name / stored}" if stored else word)
+    paths = [_with_path(word, name) for word in shlex.split(stands)]
     says = f"sample {name}: {stands} (oodometer demo --sample {name} writes the files)"
     return [command, *fitted, *paths, *rest], says
+
+
+def _no_sample(command: str, name: str, fitting: Sequence[str]) -> UsageError:
+    """The error for a sample that a command does not take."""
+    near = near_names(name, fitting)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return UsageError(
+        f"expected {command} --sample {' or '.join(fitting)}, got {name or 'nothing'}{meant}"
+    )
+
+
+def _with_path(word: str, sample: str) -> str:
+    """A word of a command with the path of the sample's file that it names; other words as they are."""
+    model, link, file = word.rpartition("=")
+    stem, _, ending = file.rpartition(".")
+    stored = {"csv": f"{stem}.parquet", "jsonl": f"{file}.gz"}.get(ending)
+    if file.endswith("/"):
+        stored = file
+    return f"{model}{link}{_TABLES / sample / stored}" if stored else word

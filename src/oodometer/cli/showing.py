@@ -61,31 +61,47 @@ class _History(HistoryOptions):
 @command(_History, written=("json", "report"))
 def history(arguments: Json, to: Written) -> None:
     """Show past runs and their alarms, or how far long ones came."""
-    from ..histories import kept_result, open_store
-    from ..verbs.history import history as read
-    from ..verbs.history import runs as list_runs
-
-    stores, run = arguments.pop("store", None) or ["."], arguments.pop("run", None)
-    folder = arguments.pop("page_folder", None)
+    stores = arguments.pop("store", None) or ["."]
     if all(os.path.isdir(store) for store in stores):
-        if arguments or run is not None or to.report is not None or folder is not None:
+        if arguments or to.report is not None:
             raise UsageError(
                 "runs of long commands have no --job, --last, --run, --report and --page-folder; "
                 "leave them out"
             )
-        result = list_runs(stores)
-        if to.deliver(result.to_dict()):
-            _show_runs(result.runs)
-        return
-    if len(stores) > 1:
+        _list_runs(stores, to)
+    elif len(stores) > 1:
         raise UsageError(f"expected one store, or folders, got {' and '.join(stores)}")
-    if run is not None:  # as the run itself would have written it
-        if arguments or folder is not None:
+    elif "run" in arguments:
+        run = arguments.pop("run")
+        if arguments:
             raise UsageError("--run names one run; leave out --job, --last and --page-folder")
-        to = replace(to, json="-") if to.json is None and to.report is None else to
-        to.deliver(kept_result(open_store(stores[0]), run))
-        return
-    past = replace(read(stores[0], **arguments), argv=output.command_line())
+        _deliver_run(stores[0], run, to)
+    else:
+        _list_jobs(stores[0], arguments.pop("page_folder", None), arguments, to)
+
+
+def _list_runs(folders: Sequence[str], to: Written) -> None:
+    """How far long commands came whose runs stand in folders."""
+    from ..verbs.history import runs
+
+    result = runs(folders)
+    if to.deliver(result.to_dict()):
+        _show_runs(result.runs)
+
+
+def _deliver_run(store: str, run: int, to: Written) -> None:
+    """The whole result of a run, as the run itself would have written it."""
+    from ..histories import kept_result, open_store
+
+    to = replace(to, json="-") if to.json is None and to.report is None else to
+    to.deliver(kept_result(open_store(store), run))
+
+
+def _list_jobs(store: str, folder: str | None, arguments: Json, to: Written) -> None:
+    """What the runs of each job in a store say; ``folder``: also as a folder of pages."""
+    from ..verbs.history import history
+
+    past = replace(history(store, **arguments), argv=output.command_line())
     if folder is not None:
         from ..outputs.dashboard import write_dashboard
 

@@ -103,10 +103,11 @@ _EDGE_ROWS = 20_000  # of the reference, for deciles
 _MOST_ROWS = 200_000  # of the reference, for the accuracy in each cell
 _MOST_COLUMNS = 50  # plain features of more are an embedding, whose columns mean nothing one by one
 _WORTH_SAYING = 0.01
+# deviations by which a mean hardly moved, and edges that make stretches
 _STILL, _FEWEST_EDGES = (
     0.1,
     4,
-)  # deviations by which a mean hardly moved, and edges that make stretches
+)
 _LEAST_EXPECTED = 5  # rows of the smaller side in a cell of the test
 
 
@@ -245,9 +246,8 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
     ) -> ColumnChange:
         figure, user = self._figures[i], self._figures[i].column
         p, q = reference_counts / reference_counts.sum(), target_counts / target_counts.sum()
-        full = (
-            reference_counts + target_counts
-        ) > 0  # the stability index adds half a row to cells that hold any
+        # the stability index adds half a row to cells that hold any
+        full = (reference_counts + target_counts) > 0
         a, b = (
             (side[full] + 0.5) / (side[full] + 0.5).sum()
             for side in (reference_counts, target_counts)
@@ -269,9 +269,8 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
             return None
         p, q = reference_counts / reference_counts.sum(), target_counts / target_counts.sum()
         overall = float(self._hits[i].sum() / reference_counts.sum())
-        accuracy = (self._hits[i] + overall) / (
-            reference_counts + 1
-        )  # one row's weight to the whole: no cell is certain
+        # one row's weight to the whole: no cell is certain
+        accuracy = (self._hits[i] + overall) / (reference_counts + 1)
         if self._figures[i].edges is not None:  # beyond the reference as at its end
             accuracy[0] = accuracy[1] if not reference_counts[0] else accuracy[0]
             accuracy[-2] = accuracy[-3] if not reference_counts[-2] else accuracy[-2]
@@ -363,9 +362,8 @@ def _number_says(
         plain = value * user.scale[k] + user.center[k]
         return _number(float(np.expm1(plain)) if what in ("characters: ", "words: ") else plain)
 
-    spread = (
-        float(edges[-2] - edges[1]) / 2.5
-    )  # eight tenths of the rows lie between: 2.5 deviations if normal
+    # eight tenths of the rows lie between: 2.5 deviations if normal
+    spread = float(edges[-2] - edges[1]) / 2.5
     shares = [counts[1:-2] / max(counts.sum(), 1) for counts in sides]
     largest = int(np.argmax(np.abs(shares[1] - shares[0])))
     change = float(shares[1][largest] - shares[0][largest])

@@ -57,10 +57,11 @@ _DRAWS = 40
 
 
 _NEAR = (0.2, 4.0)  # times the level: p-values of few draws that may lie on either side of it
+# draws; many where the verdict hangs on them and no table of many classes makes them dear
 _FEW, _MANY = (
     100,
     1000,
-)  # draws; many where the verdict hangs on them and no table of many classes makes them dear
+)
 
 
 def _settled(test: Callable[..., Tested]) -> Tested:
@@ -128,9 +129,8 @@ _STRONG, _LEAST_RATIO = 2.0, 1.2
 def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
     """G test of `no_shift_test` as a finding; statistic: G over the median of its null distribution."""
     test = _settled(partial(no_shift_test, label_counts.rows, counts, seed=seed))
-    moved = (
-        test.p_value < _LEVEL and test.ratio > _LEAST_RATIO
-    )  # a bootstrap's p-value cannot be very small
+    # a bootstrap's p-value cannot be very small
+    moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO
     says, details = "predictions and confidence are distributed ", {"cells": len(label_counts) - 1}
     if not moved:
         says += "as on the reference"
@@ -384,26 +384,30 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     if not changed:
         return "none", "no test sees a difference between reference and target"
     if label is None:
-        if overlap is not None and overlap.strength != "none":
-            return "covariate", overlap.says
-        moved = next(
-            (f.says for f in findings.values() if f.p_value is not None and f.strength != "none"),
-            "it moved",
-        )
-        return "unknown", f"{moved}, and nothing here tells what kind of shift that is"
+        return _kind_without_labels(findings)
     if label.refutes:
         return "covariate", label.says
-    moved_unseen = (
+    inputs_moved = (
         overlap is not None and overlap.strength != "none" and overlap.details["by"] == "features"
     )
-    if moved_unseen and overlap is not None and findings["change"].strength == "none":
-        return (
-            "covariate",
-            f"{overlap.says}; the outputs did not move",
-        )  # so that class shares have nothing to explain
+    if inputs_moved and overlap is not None and findings["change"].strength == "none":
+        # class shares have nothing to explain
+        return "covariate", f"{overlap.says}; the outputs did not move"
     if label.supports:
         return "label", label.says
     return "unknown", label.says
+
+
+def _kind_without_labels(findings: dict[str, Finding]) -> tuple[ShiftKind, str]:
+    """The kind of a shift that something sees, where nobody could ask whether class shares explain it; and why."""
+    overlap = findings.get("overlap")
+    if overlap is not None and overlap.strength != "none":
+        return "covariate", overlap.says
+    moved = next(
+        (f.says for f in findings.values() if f.p_value is not None and f.strength != "none"),
+        "it moved",
+    )
+    return "unknown", f"{moved}, and nothing here tells what kind of shift that is"
 
 
 def overlap_finding(comparison: DomainComparison, by_features: bool) -> Finding:

@@ -46,9 +46,8 @@ def alarm_rules(
                 raise UsageError(
                     f"{option} {metric}={amount:g}: {remedy} of the accuracy, or a metric such as f1"
                 )
-            low, high = _LIMITS.get(
-                metric.partition(":")[0], (0.0, 1.0)
-            )  # no value lies below or above
+            # no value lies below or above
+            low, high = _LIMITS.get(metric.partition(":")[0], (0.0, 1.0))
             low, high = (0.0, high - low) if kind == "drop" else (low, high)
             if not low <= amount <= high:
                 what, example = (

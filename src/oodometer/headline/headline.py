@@ -160,9 +160,8 @@ class TrialWeighting:
         points = np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen]
         point = point[seen] / scale[seen]
         distance = np.square(points - point).sum(axis=1)
-        factors = _LIKELY.get(
-            kind or "unknown", {}
-        )  # how much likelier the diagnosis makes each trial's family
+        # how much likelier the diagnosis makes each trial's family
+        factors = _LIKELY.get(kind or "unknown", {})
         prior = self._prior * np.array([factors.get(t.family, 1.0) for t in self.trials])
         weights = self._weights(distance, prior)
         answers = np.array([estimates.get(m, np.nan) for m in self.methods])

@@ -151,9 +151,8 @@ class LabelEvidence:
         """p-value, two-sided, of "the accuracy is this or more", by the labels alone; None where they are no sample."""
         if not self.usable or self.complete or not self.alike:
             return None
-        needed = math.ceil(
-            bound * self.rows - self.gaps - 1e-9
-        )  # right rows with which the bound is kept
+        # right rows with which the bound is kept
+        needed = math.ceil(bound * self.rows - self.gaps - 1e-9)
         lower, labels = min(max(needed / self.inside, 0.0), 1.0), max(round(self.labels), 1)
         return exact_p_value(min(round(self.hits), labels), labels, self.inside, lower, 1.0)
 
@@ -523,9 +522,8 @@ def _evidences(
     density = np.maximum(np.gradient(np.interp(points, EVEN, posterior.spread)), 0.0)
     out = []
     for bound, below in zip(ends, (True, False), strict=True):
-        lowest = (
-            bound if rows is None else math.ceil(bound * rows - 1e-9) / rows
-        )  # that is not below the bound
+        # that is not below the bound
+        lowest = bound if rows is None else math.ceil(bound * rows - 1e-9) / rows
         boundary = lowest if below or rows is None else lowest - 1 / rows
         side = points < lowest - 1e-12 if below else points >= lowest - 1e-12
         if not side.any() or not 0 <= boundary <= 1:  # nothing lies on one side of the bound

@@ -24,6 +24,7 @@ from .natural_shifts import (
     under_covariate_shift,
 )
 
+# the first that is there counts
 START = (
     "cbpe",
     "pape",
@@ -31,7 +32,7 @@ START = (
     "gde-difference",
     "source",
     "label-shift",
-)  # the first that is there counts
+)
 WIDE = 0.2  # of the whole scale: an interval that reaches so far is not trusted much, however near the value is
 _ALONE = ("source", "label-shift")  # which do not ask that P(y | x) stood still
 _LEAST_ERROR = 0.002  # no metric is known better

@@ -33,17 +33,19 @@ FORMAT = 7
 _QUANTILE, _REACH = ("p", "standard_error", "separation"), ("points", "cases", "inside", "off_by_3")
 _UNKNOWN = ("moved", "separation", "apart", "disagreement")
 _VERDICT = ("margin", "said", "cases", "right")
+# where the standard error is taken: no accuracy is known to be 0 or 1
 _LEAST_RATE, _MOST_RATE = (
     0.02,
     0.98,
-)  # where the standard error is taken: no accuracy is known to be 0 or 1
+)
 _LEAST_HALF = 1.2  # times what chance alone makes: the value is not known exactly
 
 
+# a model at an accuracy of 0.45 has nothing to lose, one at 0.85 and above everything
 _CHANCE, _BETTER = (
     0.45,
     0.4,
-)  # a model at an accuracy of 0.45 has nothing to lose, one at 0.85 and above everything
+)
 _LESS = ", less what public shifts cost beyond it"
 # Calibration by confidence, mean confidence, density ratios: what moves under a change of the inputs alone.
 READINGS = ("cbpe", "doc", "importance")

@@ -23,24 +23,25 @@ Kind = Literal["late labels", "inside the reference", "groups of the reference"]
 # Of the readings: accuracy that public shifts lead to expect, that if only the inputs changed, that of the reference.
 PUBLIC, INPUTS, REFERENCE = "public shifts", "inputs alone", "reference accuracy"
 
-_SCALES = np.exp(
-    np.linspace(math.log(0.03), math.log(4.0), 24)
-)  # of residuals, in units of `Reading.scale`
+# of residuals, in units of `Reading.scale`
+_SCALES = np.exp(np.linspace(math.log(0.03), math.log(4.0), 24))
+# standard deviation of a step of the level per period, of the scale -> chance
 _DRIFTS = {
     0.0: 0.5,
     0.3: 0.3,
     1.0: 0.2,
-}  # standard deviation of a step of the level per period, of the scale -> chance
+}
 _SHAPE, _RATE = 2.0, 0.06  # of the inverse gamma distribution of the squared scale
 _LEVEL = 0.3  # rows of this many periods stand behind the level 0 at first
 _NOISE = 0.7  # of the binomial variance of the accuracy of a period's rows, given what the model says of them
 _PUBLIC_SHARE = 0.01  # of the distribution by public shifts, where nothing is unlike the past
 _PUBLIC_SHARE_INSIDE = 0.05  # where no late label was seen
 _MOST_PUBLIC = 0.6
+# how fast that share grows once a sign is 1.25 times as large as ever before
 _GUARD, _BEYOND = (
     0.3,
     1.25,
-)  # how fast that share grows once a sign is 1.25 times as large as ever before
+)
 _LEAST_MOVED, _LEAST_WIDTH = 0.1, 0.02  # smaller signs are noise
 _HALF_OF_BAND = 0.6 * 2 * normal_quantile(0.9)
 _LEAST_SCALE = 0.05

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from statistics import NormalDist
 
 import numpy as np
@@ -28,9 +28,8 @@ TYPICAL = 0.4  # moved of a target whose outputs show nothing of it
 _LEAST = 0.02  # of few reference rows, too
 _STEPS = 60  # halvings of a bracket on the log-odds
 _WIDEST = 60.0  # log-odds that no correction exceeds
-_SHARES = np.linspace(
-    0.0125, 0.9875, 40
-)  # of the whole's distribution, in the middle of equal parts
+# of the whole's distribution, in the middle of equal parts
+_SHARES = np.linspace(0.0125, 0.9875, 40)
 _STANDARD = NormalDist()
 
 
@@ -55,6 +54,17 @@ class SeenPart:
     error: float
     own: OwnRows | None = None
     moved: float | None = None
+
+    def pooled(self, strength: float) -> tuple[float, float] | None:
+        """Its accuracy on the reference, `pooled`; None where the reference has none of its rows."""
+        return None if self.own is None or not self.own.rows else pooled(self.own, strength)
+
+    def missed(self, strength: float) -> float:
+        """What the estimate misses in its reference rows; in the part, it misses that, too."""
+        accuracy_and_share = self.pooled(strength)
+        if self.own is None or accuracy_and_share is None:
+            return 0.0
+        return accuracy_and_share[0] - self.own.estimate
 
 
 @dataclass(frozen=True)
@@ -227,71 +237,70 @@ def share_correction(
     """
     rows = np.array([part.rows for part in parts], dtype=np.float64)
     floor = min(0.5 / (whole.reference_rows + 1), _LEAST)
-    pooled_parts = [
-        None if part.own is None or not part.own.rows else pooled(part.own, strength)
-        for part in parts
-    ]
-    # what the estimate misses in the part's reference rows, it misses in the part
-    missed = [
-        0.0 if pooled_part is None or part.own is None else pooled_part[0] - part.own.estimate
-        for pooled_part, part in zip(pooled_parts, parts, strict=True)
-    ]
+    pooled_parts = [part.pooled(strength) for part in parts]
+    missed = [part.missed(strength) for part in parts]
     typical = TYPICAL if whole.moved is None else whole.moved
     moved = np.array([saturated(typical if part.moved is None else part.moved) for part in parts])
     amounts = moved + least_moved if like_reference else None
     estimates = np.clip(np.array([part.estimate for part in parts]) + np.array(missed), 0.0, 1.0)
-
-    def at(accuracies: Sequence[float] | Array) -> Array:
-        return corrected(estimates, rows, accuracies, floor, amounts)
-
-    values, composed = at([whole.value, whole.source])
-    ends: dict[float, Array] = {}
-    steps: list[Array] = []
-
-    def steps_of(part_index: int) -> Array:
-        if not steps:
-            steps.append(np.sort(at(whole.quantile(_SHARES)), axis=0))
-        return np.asarray(steps[0][:, part_index])
-
-    def ends_of(level: float) -> Array:
-        if level not in ends:
-            ends[level] = at(whole.interval(level))
-        return ends[level]
-
+    correction = _Correction(whole, estimates, rows, floor, amounts)
+    values, composed = correction.at([whole.value, whole.source])
     references = _references(whole, parts, pooled_parts, composed, like_reference, rest, floor)
     # what shrinks own rows as if ``strength`` rows stood beside them: the spread of what the estimate misses
     rate = min(max(whole.source, floor), 1 - floor)
-    missed_in_parts = math.sqrt(rate * (1 - rate) / strength)
+    # chunks of time are mixed as the reference is, where nothing moved
+    missed_in_parts = 0.0 if like_reference else math.sqrt(rate * (1 - rate) / strength)
     out = []
     for i, (part, pooled_part) in enumerate(zip(parts, pooled_parts, strict=True)):
-        # chunks of time are mixed as the reference is, where nothing moved
-        missing = (
-            0.0
-            if like_reference
-            else missed_in_parts * math.sqrt(1 - (0.0 if pooled_part is None else pooled_part[1]))
-        )
+        share = None if pooled_part is None else pooled_part[1]
+        missing = missed_in_parts * math.sqrt(1 - (share or 0.0))
         unchanged = replace(
             part, estimate=float(estimates[i]), error=math.hypot(part.error, missing)
         )
         deviation = math.hypot(unchanged.error, heterogeneity * float(moved[i]))
-
-        def both(level: float, i: int = i) -> tuple[float, float]:
-            low, high = ends_of(level)
-            return float(low[i]), float(high[i])
-
-        share = None if pooled_part is None else pooled_part[1]
         out.append(
             SharedPart(
                 float(values[i]),
                 references[i],
-                partial(steps_of, i),
+                partial(correction.steps_of, i),
                 deviation,
                 share,
-                both,
+                partial(correction.ends_of, i),
                 unchanged,
             )
         )
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Correction:
+    """The correction that parts share: where it puts them for an accuracy of the whole, worked out once it is asked."""
+
+    whole: SeenWhole
+    estimates: Array
+    rows: Array
+    floor: float
+    amounts: Array | None
+    _ends: dict[float, Array] = field(default_factory=dict)
+
+    def at(self, accuracies: Sequence[float] | Array) -> Array:
+        """The parts for each of several accuracies of the whole, (accuracy, part)."""
+        return corrected(self.estimates, self.rows, accuracies, self.floor, self.amounts)
+
+    @cached_property
+    def _steps(self) -> Array:
+        return np.asarray(np.sort(self.at(self.whole.quantile(_SHARES)), axis=0))
+
+    def steps_of(self, part: int) -> Array:
+        """A part at even shares of what is not known of the whole."""
+        return np.asarray(self._steps[:, part])
+
+    def ends_of(self, part: int, level: float) -> tuple[float, float]:
+        """A part at the ends of the whole's interval."""
+        if level not in self._ends:
+            self._ends[level] = self.at(self.whole.interval(level))
+        low, high = self._ends[level]
+        return float(low[part]), float(high[part])
 
 
 def _references(
@@ -325,9 +334,8 @@ def _references(
     ]
 
 
-_HIGH = (
-    0.035  # distance of the band of nine in ten up to which a part may have the trust of the whole
-)
+# distance of the band of nine in ten up to which a part may have the trust of the whole
+_HIGH = 0.035
 _PREFERRED = ("cbpe", "im", "doc", "ac")  # own estimates of parts, the first that all parts have
 
 

@@ -15,10 +15,11 @@ LOOKS = 3
 _FLOOR = 0.5  # a mean near 0 or 1 must not make bets so bold that one surprise ruins the gambler
 _MOST_STAKED = 0.97
 _NO_MEAN = 1e-12
+# spread and prior of graded observations, whose variance is below that of a coin
 _GRADED, _GRADED_PRIOR = (
     0.4,
     5.0,
-)  # spread and prior of graded observations, whose variance is below that of a coin
+)
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,8 @@ def _log_capital(game: Game, mean: Array, target: float, side: int | Array) -> A
         factor = 1 + side * bet * gain
         done = capital >= log_target
         capital = np.where(done, capital, capital + np.log(np.maximum(factor, 1e-300)))
-        capital[(expected < low - 1e-9) | (expected > high + 1e-9)] = (
-            np.inf
-        )  # no such mean is possible
+        # no such mean is possible
+        capital[(expected < low - 1e-9) | (expected > high + 1e-9)] = np.inf
         squares += gain * gain
     return capital
 

@@ -24,9 +24,8 @@ CLUSTER = (
 MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
 _LONG_TEXT = 64
 EPOCH = "epoch"  # the column in which a log that holds several numbers them
-EPOCH_OF_ID = re.compile(
-    r"_epoch_\d+$"
-)  # how `predict` names the repeats of a question in its `id`
+# how `predict` names the repeats of a question in its `id`
+EPOCH_OF_ID = re.compile(r"_epoch_\d+$")
 
 
 def cluster_keys(values: Any, first_row: int = 0) -> Array:

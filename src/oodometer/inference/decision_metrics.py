@@ -160,9 +160,8 @@ def mcc(confusion: Any) -> Array:
     total = _sum(support)
     covariance = _sum(hits) * total - _sum(support * predicted)
     spread = _spread(support, total) * _spread(predicted, total)
-    return np.asarray(
-        np.clip(ratio(covariance, np.sqrt(spread)), -1.0, 1.0)
-    )  # rounding may have moved it
+    # rounding may have moved it
+    return np.asarray(np.clip(ratio(covariance, np.sqrt(spread)), -1.0, 1.0))
 
 
 def _spread(counts: Array, total: Array) -> Array:

@@ -39,9 +39,8 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
 
     def slope(weights: Array, odds: Array) -> tuple[Array, Array]:
         small = np.exp(-np.abs(odds))
-        chance: Array = np.where(odds >= 0, 1.0, small) / (
-            1 + small
-        )  # 1 / (1 + exp(-odds)), without overflow
+        # 1 / (1 + exp(-odds)), without overflow
+        chance: Array = np.where(odds >= 0, 1.0, small) / (1 + small)
         return ones.T @ (chance - y) / rows + penalty * weights, chance
 
     before = loss(weights, odds)
@@ -50,9 +49,8 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
         bend = (ones.T * (chance * (1 - chance))) @ ones / rows + np.diag(penalty)
         try:
             step = -np.linalg.solve(bend, falling)
-        except (
-            np.linalg.LinAlgError
-        ):  # the shortest of many, where the intercept alone is no longer determined
+        except np.linalg.LinAlgError:
+            # the shortest of many, where the intercept alone is no longer determined
             step = -np.linalg.lstsq(bend, falling, rcond=None)[0]
         along, promised = ones @ step, float(falling @ step)
         length = 1.0
@@ -129,10 +127,11 @@ def _binned(x: Array, cuts: list[Array]) -> Array:
 
 FIELDS = ("features", "probabilities", "confidence")
 _FOLDS = 3
+# rows that all ways to cut them have together: few rows are cut in more ways
 _ROWS_OF_WAYS, _MOST_WAYS = (
     12_000,
     6,
-)  # rows that all ways to cut them have together: few rows are cut in more ways
+)
 _NEGLIGIBLE = 0.02  # share of a learner that is not worth asking again
 _LEAST_ROWS = 30  # of either sample, for three folds to learn anything
 _MOST_COLUMNS = 50  # of each block; wider ones are reduced to their principal components
@@ -146,9 +145,8 @@ _NO_OVERLAP = 0.99
 _LEAST_EFFECTIVE, _FEW_EFFECTIVE = 30, 100
 _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
 
-Learner = Callable[
-    [Array, Array], Callable[[Array], Array]
-]  # rows and their domain -> log-odds of others
+# rows and their domain -> log-odds of others
+Learner = Callable[[Array, Array], Callable[[Array], Array]]
 
 
 _Kept = tuple[Lock, dict[Any, "DomainComparison"]]

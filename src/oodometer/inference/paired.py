@@ -46,13 +46,15 @@ class Difference:
 
 
 class Paired:
-    """Scores of models on the same rows, ``scores`` (model, sample) in [low, high], and the ``clusters`` of the rows.
+    """Scores of models on the same rows, ``scores`` (model, sample) in [low, high], the ``clusters`` of the rows and
+    their sampling ``weights`` above 0, both (sample,).
 
     The difference of two models is the mean of d = a - b over the rows. Its error is the jackknife's over clusters (of
     independent rows, s / sqrt(n)); two rows are made up, one with the largest difference that the scale allows and one
     with the smallest, each worth as many rows as the design effect says (Bonett and Price 2012 for 0 and 1, where
     clusters are single rows): rare differences that were not met are not taken for impossible. Clusters take quantiles
-    of Student's law with Kish's number of clusters less one.
+    of Student's law with Kish's number of clusters less one. With weights the mean is sum w d / sum w; a row, or a
+    cluster, is as large as its weights, so that the error is that of a ratio (Hajek 1971), and so is Kish's number.
 
     >>> a, b = np.zeros(40), np.zeros(40)
     >>> a[:14], b[10:16] = 1, 1
@@ -66,11 +68,15 @@ class Paired:
         scores: Array,
         clusters: Array | None = None,
         *,
+        weights: Array | None = None,
         low: float = 0.0,
         high: float = 1.0,
         seed: int = 0,
     ) -> None:
         self.scores, self.clusters = np.asarray(scores, dtype=np.float64), clusters
+        # with the mean 1, so that all of them weigh as much as there are rows
+        self.weights = None if weights is None else weights / weights.mean()
+        self.are_alike = clusters is None and weights is None  # independent rows that weigh alike
         self.low, self.high, self.span, self.seed = low, high, high - low, seed
         self.models, self.rows = self.scores.shape
         self.binary = bool(((self.scores == low) | (self.scores == high)).all())
@@ -79,23 +85,38 @@ class Paired:
             if clusters is None
             else np.unique(clusters, return_inverse=True)[1]
         )
-        self.sizes = np.bincount(codes).astype(np.float64)
+        self.sizes = np.bincount(codes, self.weights).astype(np.float64)
         self.count = len(self.sizes)
         centred = self.scores - self.scores.mean()  # differences stay, squares become small
-        self.sums = centred if clusters is None else _summed(centred, codes, self.count)
-        self._gram = centred @ centred.T
+        weighted = centred if self.weights is None else centred * self.weights
+        self.sums = weighted if clusters is None else _summed(weighted, codes, self.count)
+        self._gram = weighted @ centred.T
 
     def take(self, rows: Array) -> Paired:
         """The same of some rows, by their positions."""
         clusters = None if self.clusters is None else self.clusters[rows]
-        return Paired(self.scores[:, rows], clusters, low=self.low, high=self.high, seed=self.seed)
+        return Paired(
+            self.scores[:, rows],
+            clusters,
+            weights=None if self.weights is None else self.weights[rows],
+            low=self.low,
+            high=self.high,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def means(self) -> Array:
+        """Mean score of each model, (model,)."""
+        return self._mean(self.scores)
+
+    def _mean(self, values: Array) -> Array:
+        """Mean over the rows, the last axis, with their weights."""
+        return np.asarray(np.average(values, axis=-1, weights=self.weights))
 
     @cached_property
     def degrees(self) -> float:
         """Of Student's law: Kish's number of clusters less one; of independent rows so many that it is the normal."""
-        return (
-            1e12 if self.clusters is None else self.rows**2 / float(np.square(self.sizes).sum()) - 1
-        )
+        return 1e12 if self.are_alike else self.rows**2 / float(np.square(self.sizes).sum()) - 1
 
     def quantile(self, level: float) -> float:
         """Half the width of an interval in standard errors."""
@@ -120,12 +141,12 @@ class Paired:
         alone = np.maximum(_of_pairs(self._gram) - n * mean**2, 0) / n**2
         worth, tiny = n**2 / float(np.square(sizes).sum()), 1e-12 * span**2 / n
         effect = np.where(alone > tiny, plain / np.maximum(alone, tiny), n / worth)
-        unit = np.clip(effect, 1.0, n / worth) if self.clusters is not None else 1.0
+        unit = 1.0 if self.are_alike else np.clip(effect, 1.0, n / worth)
         middle = gap / (n + 2 * unit)
         # of independent rows without the jackknife's factor, as Bonett and Price have it
-        sums = spread(middle) * (
-            factor if self.clusters is not None else (n - 1) ** 2 / n**2 if n > 1 else 1.0
-        )
+        if self.are_alike:
+            factor = (n - 1) ** 2 / n**2 if n > 1 else 1.0
+        sums = spread(middle) * factor
         variance = (sums + 2 * np.square(unit) * (span**2 + middle**2)) / np.square(n + 2 * unit)
         return middle, np.sqrt(variance), np.sqrt(plain)
 
@@ -136,7 +157,7 @@ class Paired:
         d, degrees = self.scores[i] - self.scores[j], max(self.degrees, 1.0)
         middle, error, plain = (float(part[i, j]) for part in self._moments)
         quantile = self.quantile(level) if quantile is None else quantile
-        value, half = float(d.mean()), quantile * error
+        value, half = float(self._mean(d)), quantile * error
         ahead, behind = int((d > 0).sum()), int((d < 0).sum())
         p_value, share = self._p_value(i, j, ahead, behind), float(stdtr(degrees, middle / error))
         if not self.binary and (plain * self.count < self.span or self._is_of_few(i, j, value)):
@@ -160,10 +181,9 @@ class Paired:
                 smallest_visible=visible,
             )
         low, high = min(middle - half, value), max(middle + half, value)
-        if (
-            p_value > 1 - level
-        ):  # what the exact test does not show the interval does not show either
-            exact = self.binary and self.clusters is None and ahead + behind
+        # what the exact test does not show the interval does not show either
+        if p_value > 1 - level:
+            exact = self.binary and self.are_alike and ahead + behind
             shares = clopper_pearson(ahead, ahead + behind, level) if exact else (0.5, 0.5)
             ends_of_test = [
                 (2 * share - 1) * self.span * (ahead + behind) / self.rows for share in shares
@@ -182,7 +202,7 @@ class Paired:
         )
 
     def _p_value(self, i: int, j: int, ahead: int, behind: int) -> float:
-        if self.binary and self.clusters is None:
+        if self.binary and self.are_alike:
             more, less = max(ahead, behind), min(ahead, behind)
             return 1.0 if more == less else min(2 * beta_cdf(more, less + 1, 0.5), 1.0)
         sums = self._grouped[0]
@@ -196,10 +216,12 @@ class Paired:
         """Whether the spread of independent rows comes from a row or two that lie half the span away: sum g^2 < 2.5
         max g^2 of their distances g from the mean.
         """
-        distances = np.square(self.scores[i] - self.scores[j] - value)
-        farthest = float(distances.max())
-        few = distances.sum() < _LEAST_SPREADING * farthest
-        return self.clusters is None and bool(few and farthest >= self.span**2 / 4)
+        weights = np.ones(self.rows) if self.weights is None else self.weights
+        distances = np.square(weights * (self.scores[i] - self.scores[j] - value))
+        farthest = int(distances.argmax())
+        few = distances.sum() < _LEAST_SPREADING * distances[farthest]
+        far = distances[farthest] >= (weights[farthest] * self.span) ** 2 / 4
+        return self.clusters is None and bool(few and far)
 
     def _ends_of_test(self, i: int, j: int, alpha: float) -> tuple[float, float]:
         """The differences that flipping the signs of whole clusters does not reject: a pattern of signs is as extreme
@@ -284,11 +306,14 @@ class Paired:
             rng.standard_normal((_DRAWS, self.models))
             @ (vectors * np.sqrt(np.maximum(values, 0))).T
         )
-        degrees, spread = max(self.degrees, 1.0), np.sqrt(np.maximum(_of_pairs(covariance), 1e-300))
+        degrees, squares = max(self.degrees, 1.0), _of_pairs(covariance)
         draws /= np.sqrt(rng.chisquare(degrees, _DRAWS) / degrees)[:, None]
         largest = np.zeros(_DRAWS)
         for i, j in combinations(range(self.models), 2):
-            np.maximum(largest, np.abs(draws[:, i] - draws[:, j]) / spread[i, j], out=largest)
+            # of models that answer alike only rounding is left, which is no difference
+            if squares[i, j] > 1e-12 * (covariance[i, i] + covariance[j, j]):
+                t = np.abs(draws[:, i] - draws[:, j]) / np.sqrt(squares[i, j])
+                np.maximum(largest, t, out=largest)
         return np.sort(largest)
 
     def simultaneous(self, level: float) -> float:
@@ -308,16 +333,18 @@ class Paired:
 
         ``tasks`` (sample,) are codes from 0 on. Tasks are given, their rows are drawn.
         """
-        task_sizes = np.bincount(tasks)
+        of_rows = np.ones(self.rows) if self.weights is None else self.weights
+        task_sizes = np.bincount(tasks, of_rows)
+        worth = np.square(task_sizes) / np.bincount(tasks, np.square(of_rows))
         weight = (self.rows / (len(task_sizes) * task_sizes))[tasks]
         d = self.scores[i] - self.scores[j]
-        means = np.bincount(tasks, d) / task_sizes
+        means = np.bincount(tasks, of_rows * d) / task_sizes
         value = float(means.mean())
-        inner = np.sqrt(task_sizes / np.maximum(task_sizes - 1, 1))[
-            tasks
-        ]  # a task's mean is estimated, too
+        # a task's mean is estimated, too
+        inner = np.sqrt(worth / np.maximum(worth - 1, 1))[tasks]
         moved = np.stack([value + weight * inner * (d - means[tasks]), np.zeros_like(d)])
-        paired = Paired(moved, self.clusters, high=self.span * float(weight.max()))
+        high = self.span * float(weight.max())
+        paired = Paired(moved, self.clusters, weights=self.weights, high=high)
         half = quantile * float(paired._moments[1][0, 1])
         return value, max(value - half, -self.span), min(value + half, self.span)
 

@@ -80,9 +80,8 @@ def _untied(record: Predictions, order: Array, marks: Array) -> Array:
     if not len(tied):
         return order
     rows, out = order[tied], order.copy()
-    tied_rows = replace(
-        record.take(rows), columns={}
-    )  # an id or a slice is nothing that the model said
+    # an id or a slice is nothing that the model said
+    tied_rows = replace(record.take(rows), columns={})
     out[tied] = rows[np.lexsort((_row_content(tied_rows), marks[tied]))]
     return out
 
@@ -151,7 +150,8 @@ def content_keys(record: Predictions) -> Array:
     return record.derived(CONTENT_KEYS, lambda: _content_keys(record))
 
 
-def _content_keys(record: Predictions) -> Array:
+def _columns_of_content(record: Predictions) -> list[Array]:
+    """What the model said of each row, as columns: outputs and inputs, else its votes, views and classes."""
     columns: list[Array] = []
     if record.probabilities is not None and record.probabilities.shape[1] < _WIDE:
         columns = _words(record.probabilities)
@@ -161,11 +161,19 @@ def _content_keys(record: Predictions) -> Array:
         columns = [record.confidence]
     if record.features is not None:
         columns += [record.features[:, k] for k in range(min(record.features.shape[1], _SOME))]
-    if not columns:
-        several = [v for v in (record.members, record.votes, record.views) if v is not None]
-        columns = [values[k] for values in several for k in range(min(len(values), _SOME))]
-        columns += [] if record.prediction is None else [record.prediction]
-        columns += [] if record.token_logprobs is None else [_ragged_hash(record.token_logprobs)]
+    if columns:
+        return columns
+    several = [v for v in (record.members, record.votes, record.views) if v is not None]
+    columns = [values[k] for values in several for k in range(min(len(values), _SOME))]
+    columns += [] if record.prediction is None else [record.prediction]
+    return columns + (
+        [] if record.token_logprobs is None else [_ragged_hash(record.token_logprobs)]
+    )
+
+
+def _content_keys(record: Predictions) -> Array:
+    """`content_keys`, worked out."""
+    columns = _columns_of_content(record)
     total = np.zeros(record.rows, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for start in range(0, record.rows, _AT_A_TIME):
@@ -285,9 +293,8 @@ class Draw:
         else:
             cells = record.derived(f"cells of keys:{seed}", lambda: counted_keys(keys))
             low = keys < (bound or key_bound(limit, record.rows) or LAST_KEY)
-            if (
-                bound is None and len(_distinct(keys[low])) <= limit
-            ):  # contents repeat: more rows are looked at
+            # contents repeat: more rows are looked at
+            if bound is None and len(_distinct(keys[low])) <= limit:
                 low[:] = True
             places = np.flatnonzero(low | often_keys(keys, cells, record.rows))
         few = keys[places]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import MissingExtraError
-from . import entries_of
+from . import Step, entries_of
 
 
 def log(
@@ -32,15 +33,7 @@ def log(
         into = wandb.init(**{"job_type": f"oodometer {entries.command}", **init})
     try:
         into.config.update({f"{prefix}oodometer": dict(entries.options)}, allow_val_change=True)
-        if entries.steps:
-            into.define_metric(f"{prefix}chunk")
-            for name in dict.fromkeys(name for step in entries.steps for name in step.numbers):
-                into.define_metric(f"{prefix}{name}", step_metric=f"{prefix}chunk")
-            for step in entries.steps:
-                numbers = {prefix + name: value for name, value in step.numbers.items()}
-                into.log(
-                    {f"{prefix}chunk": step.number, f"{prefix}chunk.name": step.name, **numbers}
-                )
+        _log_steps(into, entries.steps, prefix)
         columns = list(entries.table.columns)
         cells = [[_cell(row.get(name)) for name in columns] for row in entries.table.rows]
         html = next(text for name, text in entries.files.items() if name.endswith(".html"))
@@ -62,6 +55,17 @@ def log(
     finally:
         if starts_run:
             into.finish()
+
+
+def _log_steps(into: Any, steps: Sequence[Step], prefix: str) -> None:
+    """Log each chunk with its numbers, which are drawn over the chunks."""
+    if steps:
+        into.define_metric(f"{prefix}chunk")
+    for name in dict.fromkeys(name for step in steps for name in step.numbers):
+        into.define_metric(f"{prefix}{name}", step_metric=f"{prefix}chunk")
+    for step in steps:
+        numbers = {prefix + name: value for name, value in step.numbers.items()}
+        into.log({f"{prefix}chunk": step.number, f"{prefix}chunk.name": step.name, **numbers})
 
 
 def _cell(value: Any) -> Any:

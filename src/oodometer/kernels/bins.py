@@ -30,9 +30,8 @@ def tally(
         if values is not None and len(values) and not (values.min() >= 0 and values.max() < limit):
             raise ValueError(f"{name}: expected numbers from 0 to {limit - 1}")
     flat = out.reshape(-1)
-    step = max(
-        _ROWS_AT_A_TIME, flat.size
-    )  # small enough for the cache, and not smaller than what is added up
+    # small enough for the cache, and not smaller than what is added up
+    step = max(_ROWS_AT_A_TIME, flat.size)
     for start in range(0, len(bins), step):
         part = slice(start, start + step)
         code = bins[part]

@@ -26,14 +26,7 @@ def beta_quantile(a: float, b: float, share: float) -> float:
         return 0.0
     if share >= 1:
         return 1.0
-    low, high = 0.0, 1.0
-    from statistics import NormalDist
-
-    mean = min(max(a / (a + b), 1e-12), 1 - 1e-12)
-    spread = math.sqrt(1 / a + 1 / b) if min(a, b) >= 1 else 1.0
-    logit = math.log(mean / (1 - mean)) + NormalDist().inv_cdf(share) * spread
-    guess = 1 / (1 + math.exp(-logit)) if abs(logit) < 700 else mean
-    x = min(max(guess, 1e-12), 1 - 1e-12)
+    low, high, x = 0.0, 1.0, _first_guess(a, b, share)
     for _ in range(200):
         reached = beta_cdf(a, b, x)
         if reached < share:
@@ -54,6 +47,17 @@ def beta_quantile(a: float, b: float, share: float) -> float:
             return new
         x = new
     return x
+
+
+def _first_guess(a: float, b: float, share: float) -> float:
+    """Where the quantile would be if the logit of x were normal."""
+    from statistics import NormalDist
+
+    mean = min(max(a / (a + b), 1e-12), 1 - 1e-12)
+    spread = math.sqrt(1 / a + 1 / b) if min(a, b) >= 1 else 1.0
+    logit = math.log(mean / (1 - mean)) + NormalDist().inv_cdf(share) * spread
+    guess = 1 / (1 + math.exp(-logit)) if abs(logit) < 700 else mean
+    return min(max(guess, 1e-12), 1 - 1e-12)
 
 
 def beta_cdf(a: float, b: float, x: float) -> float:

@@ -252,9 +252,8 @@ class BrierState:
         n = self.rows / _scale(len(self.counts))
         size = np.maximum(self.counts, 1)
         forecast, outcome = self.forecasts / size, self.outcomes / size
-        total = self.counts.sum(
-            axis=1, keepdims=True
-        )  # n for each class; candidates are more than rows
+        # n for each class; candidates are more than rows
+        total = self.counts.sum(axis=1, keepdims=True)
         base = self.outcomes.sum(axis=1, keepdims=True) / total
         between_squares = float((self.forecasts * forecast).sum())
         between_joint = float((self.forecasts * outcome).sum())

@@ -433,6 +433,8 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
 
 _CELLS, _GRID, _SMOOTH_REPLICATES = 3840, 4096, 200
 _BOOTSTRAP_CELLS, _BOOTSTRAP_GRID, _HALVINGS = 256, 512, 40
+_SECANTS, _NARROW = 5, 3.0  # steps of a secant; nodes below which a kernel is no Gaussian any more
+_SMALLEST, _ROUNDED = 1e-300, 1e-14  # for logarithms; what rounding may cost
 
 
 def smooth_calibration_error(confidence: Any, correct: Any) -> float:
@@ -456,24 +458,74 @@ def _deposit(where: Array, grid: int) -> tuple[Array, Array]:
 
 
 def _fixed_point(masses: Float[Array, "set node"], halvings: int) -> Float[Array, " set"]:
-    """The sigma with smECE_sigma = sigma of each set of residual masses at grid nodes, by halving [0, 1]."""
+    """The sigma with smECE_sigma = sigma of each set of residual masses at grid nodes, by halving [0, 1].
+
+    Most halvings are decided by a root that a secant finds in fewer steps; only those next to it are computed.
+    """
     from scipy.fft import dct
 
     halved = masses / 2
     halved[:, 0], halved[:, -1] = masses[:, 0], masses[:, -1]
-    coefficients, grid = dct(halved, type=1, axis=-1), masses.shape[-1] - 1
-    waves = np.pi * np.arange(grid + 1)
+    coefficients = dct(halved, type=1, axis=-1)
     low = np.zeros(masses.shape[:-1])
     high = np.minimum(np.abs(masses).sum(axis=-1), 1.0)
+    root, doubt = _root_near(coefficients, high * 0.5**halvings / 100)
     for _ in range(halvings):
         middle = (low + high) / 2
-        damped = coefficients * np.exp(-0.5 * (waves * middle[:, None]) ** 2)
-        damped[:, -1] *= 2
-        density = np.abs(dct(damped, type=1, axis=-1))
-        ends = (density[:, 0] + density[:, -1]) / 2
-        above = (density[:, 1:-1].sum(axis=-1) + ends) / grid > middle
+        above = middle < root
+        unsure = np.flatnonzero(np.abs(middle - root) <= doubt)
+        if len(unsure) == len(root):
+            above = _smoothed_error(coefficients, middle) > middle
+        elif len(unsure):
+            at = middle[unsure]
+            above[unsure] = _smoothed_error(coefficients[unsure], at) > at
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.asarray((low + high) / 2)
+
+
+def _smoothed_error(coefficients: Array, sigma: Array) -> Array:
+    """smECE_sigma of each set, from the cosine coefficients of its residual masses."""
+    from scipy.fft import dct
+
+    grid = coefficients.shape[-1] - 1
+    waves = np.pi * np.arange(grid + 1)
+    damped = coefficients * np.exp(-0.5 * (waves * sigma[:, None]) ** 2)
+    damped[:, -1] *= 2
+    density = np.abs(dct(damped, type=1, axis=-1))
+    ends = (density[:, 0] + density[:, -1]) / 2
+    return np.asarray((density[:, 1:-1].sum(axis=-1) + ends) / grid)
+
+
+def _root_near(coefficients: Array, precise: Array) -> tuple[Array, Array]:
+    """Near the sigma with smECE_sigma = sigma, and a bound on how far from it, by a secant on logarithms.
+
+    smECE_sigma falls in sigma, so that the difference of both falls by at least as much as sigma rises: where it is d,
+    the root is at most d away. It ends where that is ``precise``. Kernels as narrow as the nodes of the grid may ring:
+    a root among these is not looked for, and is 0 give or take their width.
+    """
+    narrow = _NARROW / (coefficients.shape[-1] - 1)
+    sigma = np.full(len(coefficients), narrow)
+    error = _smoothed_error(coefficients, sigma)
+    root = np.zeros(len(coefficients))
+    doubt = np.where(error > narrow, np.inf, narrow)
+    sets = np.flatnonzero(error > narrow)  # those that are still looked at
+    sigma, ratio = sigma[sets], np.log(error[sets] / narrow)
+    slope = np.full(len(sets), -1.5)  # of the ratio's logarithm in that of sigma, to begin with
+    for _ in range(_SECANTS):
+        was, ratio_was = sigma, ratio
+        sigma = np.clip(sigma * np.exp(np.clip(-ratio / slope, -1.0, 3.0)), narrow, 1.0)
+        error = _smoothed_error(coefficients[sets], sigma)
+        away = np.abs(error - sigma)
+        nearer = away < doubt[sets]
+        root[sets[nearer]], doubt[sets[nearer]] = sigma[nearer], away[nearer]
+        ratio = np.log(np.maximum(error, _SMALLEST) / sigma)
+        moved = np.log(sigma / was)
+        fall = np.divide(ratio - ratio_was, moved, out=slope, where=moved != 0)
+        far = away > precise[sets]
+        sets, sigma, ratio, slope = sets[far], sigma[far], ratio[far], np.minimum(fall, -1.0)[far]
+        if not len(sets):
+            break
+    return root, 2 * doubt + _ROUNDED
 
 
 def _used_cells(bins: CalibrationBins) -> tuple[Array, Array, Array]:
@@ -532,9 +584,10 @@ class SmoothCalibrationError(BinnedMetric[Measure]):
         node, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
         for at, part in ((node, 1 - share), (node + 1, share)):
             np.add.at(null.T, at, ((hits - size[full] * mean) / state.rows * part).T)
+        # three digits do
         errors = _fixed_point(
             np.concatenate([mass @ spread, (observed_mass @ spread)[None], null]), 14
-        )  # three digits do
+        )
         replicates, observed = errors[:_SMOOTH_REPLICATES], float(errors[_SMOOTH_REPLICATES])
         null = errors[_SMOOTH_REPLICATES + 1 :]
         return population_error(value, replicates, observed, null, (state.rows, state.rarer), level)

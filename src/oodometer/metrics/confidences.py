@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,11 +68,10 @@ def compared_confidences(
         raise NotApplicable(
             "every answer is right, or every one is wrong: nothing is to be ordered"
         )
-    n, wrong, right = len(verdict), verdict == 0, verdict == 1
+    n = len(verdict)
     student = student_quantile(level, few - 1) / normal_quantile(level)
-    widened = (
-        student**2 if keys.max() + 1 < n else 1.0
-    )  # of few clusters, whose sums alone are independent
+    # of few clusters, whose sums alone are independent
+    widened = student**2 if keys.max() + 1 < n else 1.0
     orders: dict[bytes, str] = {}
     alike: dict[str, list[str]] = {}
     rows: list[Json] = []
@@ -83,43 +82,25 @@ def compared_confidences(
         if first != name or len(levels) < 2:
             alike.setdefault(first if first != name else "", []).append(name)
             continue
-        positives, negatives = (
-            np.bincount(at[side], minlength=len(levels)) for side in (right, wrong)
+        areas = _areas(levels, at, verdict)
+        moves.append(np.bincount(keys, areas.of_auroc))
+        spread_of_auroc = widened * float(np.square(moves[-1]).sum())
+        spread = widened * float(np.square(np.bincount(keys, areas.of_coverage)).sum())
+        auroc = from_effective_rows(areas.auroc, spread_of_auroc, few, level)
+        coverage = from_influence(areas.coverage, spread, n, few, level)
+        rows.append(
+            {
+                "name": name,
+                "auroc": _interval(areas.auroc, auroc, level),
+                "auc_coverage": _interval(areas.coverage, coverage, level),
+            }
         )
-        auroc = auc_of(ScoreCounts(positives.astype(np.float64), negatives.astype(np.float64)))
-        assert auroc is not None
-        sizes, hits = (positives + negatives)[::-1], positives[::-1]
-        groups = Groups(
-            levels[::-1], np.cumsum(sizes).astype(np.float64), np.cumsum(hits).astype(np.float64)
-        )
-        area = area_of(groups)
-        of_area = influence(groups, area)[:, ::-1][verdict, at] / n
-        of_auroc = np.where(right, auroc[1][at], auroc[2][at])
-        spread = widened * float(np.square(np.bincount(keys, of_area)).sum())
-        moves.append(np.bincount(keys, of_auroc))
-        ends = from_effective_rows(
-            auroc[0], widened * float(np.square(moves[-1]).sum()), few, level
-        )
-        estimates = {
-            "auroc": (auroc[0], ends),
-            "auc_coverage": (area, from_influence(area, spread, n, few, level)),
-        }
-        intervals = {
-            what: Interval(value, min(low, value), max(high, value), level, "asymptotic")
-            for what, (value, (low, high)) in estimates.items()
-        }
-        rows.append({"name": name, **intervals})
     if not rows:
         raise NotApplicable("every confidence is the same in all rows")
     covariance = np.array(moves) @ np.array(moves).T
     variance = np.diag(covariance)
     deviation = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
-    scale = np.where(deviation > 0, deviation, np.inf)
-    lengths, axes = np.linalg.eigh(covariance)
-    normal = np.random.default_rng([seed, len(rows)]).standard_normal((_DRAWS, len(rows)))
-    normal = normal * np.sqrt(np.maximum(lengths, 0)) @ axes.T
-    largest = (np.abs(normal[:, :, None] - normal[:, None]) / scale).max(axis=(1, 2))
-    quantile = student * max(float(np.quantile(largest, level)), normal_quantile(level))
+    quantile = student * _simultaneous(covariance, deviation, level, seed)
     best = max(range(len(rows)), key=lambda i: rows[i]["auroc"].value)
     for i, row in enumerate(rows):
         value = row["auroc"].value - rows[best]["auroc"].value
@@ -138,6 +119,48 @@ def compared_confidences(
         "ranking": ranking,
     }
     return out | {"same": alike.get("", [])}
+
+
+class _Areas(NamedTuple):
+    """Two areas that say how well a confidence orders answers, and what each answer adds to them, (sample,)."""
+
+    auroc: float
+    of_auroc: Array
+    coverage: float
+    of_coverage: Array
+
+
+def _areas(levels: Array, at: Array, verdict: Array) -> _Areas:
+    """The areas of a confidence with these levels, ascending; ``at``: the level of each answer."""
+    positives, negatives = (
+        np.bincount(at[verdict == side], minlength=len(levels)) for side in (1, 0)
+    )
+    auroc = auc_of(ScoreCounts(positives.astype(np.float64), negatives.astype(np.float64)))
+    assert auroc is not None  # some answers are right, and some wrong
+    sizes, hits = (positives + negatives)[::-1], positives[::-1]
+    groups = Groups(
+        levels[::-1], np.cumsum(sizes).astype(np.float64), np.cumsum(hits).astype(np.float64)
+    )
+    coverage = area_of(groups)
+    of_coverage = influence(groups, coverage)[:, ::-1][verdict, at] / len(verdict)
+    of_auroc = np.where(verdict == 1, auroc[1][at], auroc[2][at])
+    return _Areas(auroc[0], of_auroc, coverage, of_coverage)
+
+
+def _interval(value: float, ends: tuple[float, float], level: float) -> Interval:
+    """The interval of an area, which holds its value."""
+    return Interval(value, min(ends[0], value), max(ends[1], value), level, "asymptotic")
+
+
+def _simultaneous(covariance: Array, deviation: Array, level: float, seed: int) -> float:
+    """The quantile of the largest |t| of all differences, (confidence, confidence), by normal draws."""
+    many = len(covariance)
+    scale = np.where(deviation > 0, deviation, np.inf)
+    lengths, axes = np.linalg.eigh(covariance)
+    normal = np.random.default_rng([seed, many]).standard_normal((_DRAWS, many))
+    normal = normal * np.sqrt(np.maximum(lengths, 0)) @ axes.T
+    largest = (np.abs(normal[:, :, None] - normal[:, None]) / scale).max(axis=(1, 2))
+    return max(float(np.quantile(largest, level)), normal_quantile(level))
 
 
 @register("metric")

@@ -299,9 +299,8 @@ class ClassMean(ConfusionMetric[Measure]):
         a, total = hits[tried] + 0.5, trials[tried] + 1.0
         mean = a / total
         variance = mean * (1 - mean) / (total + 1)
-        if (
-            of_hit == 2
-        ):  # F1 = 2q / (1 + q), q = hits among the samples that are, or are taken for, the class
+        # F1 = 2q / (1 + q), q = hits among the samples that are, or are taken for, the class
+        if of_hit == 2:
             slope = 2 / (1 + mean) ** 2
             mean, variance = 2 * mean / (1 + mean), variance * slope**2
         far = normal_quantile(level) * float(variance.sum()) ** 0.5
@@ -533,9 +532,8 @@ class Specificity(PositiveClassMetric):
     def _used(state: Confusion) -> Array:
         """Classes that occur, and that have others."""
         occurs = state.support > 0
-        used = (occurs | (state.predicted > 0)) & (
-            occurs.sum() > occurs
-        )  # weights add with rounding
+        # weights add with rounding
+        used = (occurs | (state.predicted > 0)) & (occurs.sum() > occurs)
         if not used.any():
             raise NotApplicable("every row is of one class: needs two")
         return np.asarray(used)

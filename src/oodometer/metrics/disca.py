@@ -337,9 +337,8 @@ class DiscaScore(RankMetric[Measure]):
         ends = [interval_of(float(v), d, level) for v, d in zip(values, draws.T, strict=True)]
         lasts = bins.at_ranks(np.array([[max(groups.rows - 4, 1), groups.rows]])).confidence[0]
         higher, lowest = float(lasts[0]), float(lasts[1])
-        for i, (low, high) in enumerate(
-            ends
-        ):  # moved out where the lowest confidence stands for a or b
+        # moved out where the lowest confidence stands for a or b
+        for i, (low, high) in enumerate(ends):
             if share := x * terms.never_wrong[0] + y * terms.never_below[0, i]:
                 margin = share * (higher / lowest - 1)
                 ends[i] = (low - margin / higher, high + margin / lowest)

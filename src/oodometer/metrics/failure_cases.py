@@ -26,11 +26,12 @@ _WHERE = {
     "end": "in the last 20 % of coverage",
     "strong": "strongly",
 }
+# smaller rises are no one's business, however certain
 _RISE = {
     "start": 0.02,
     "middle": 0.01,
     "end": 0.01,
-}  # smaller rises are no one's business, however certain
+}
 _STRONG = 0.05
 _STEP_UP, _OFTEN = 0.001, 10
 COVERAGES = np.arange(1, _STEPS + 1) / _STEPS
@@ -142,9 +143,8 @@ def case_sizes(accuracy: Array) -> dict[str, Array]:
     out = {}
     for name in (*REGIONS, "strong"):
         part = accuracy[:, _part(name)]
-        out[name] = (part - np.minimum.accumulate(part, axis=1)).max(
-            axis=1
-        )  # from a point to a later one
+        # from a point to a later one
+        out[name] = (part - np.minimum.accumulate(part, axis=1)).max(axis=1)
     out["often"] = (np.diff(accuracy, axis=1) >= _STEP_UP).sum(axis=1)
     return out
 

@@ -94,10 +94,11 @@ class OneVsRest:
         has_label = batch.label >= 0
         at = slice(None) if has_label.all() else has_label
         columns = slice(1, 2) if batch.num_classes == 2 else slice(None)
+        # no copies: they are kept, or counted soon
         scores, label = (
             batch.probabilities[at, columns],
             batch.label[at],
-        )  # no copies: they are kept, or counted soon
+        )
         return cls(confusion, len(label), True, ((scores, label),))._bounded()
 
     @property

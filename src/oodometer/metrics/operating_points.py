@@ -151,9 +151,8 @@ def _points(
     set_aside, lowest = rows_set_aside(n), groups.lowest.astype(np.float64)
     ranks = generator(seed, "operating_points").choice(n, set_aside, replace=False)
     gave = np.searchsorted(groups.answered, ranks, side="right")
-    gave_right = gave[
-        ranks - groups.before[gave] < groups.correct[gave]
-    ]  # random places, in a group the right first
+    # random places, in a group the right first
+    gave_right = gave[ranks - groups.before[gave] < groups.correct[gave]]
     values = np.sort(lowest[gave])
     if between:  # by chance two may lie far from each other
         values = np.sort(np.append(values, values[:-1] + np.diff(values) / 2))

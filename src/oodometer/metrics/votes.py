@@ -291,12 +291,10 @@ def vote_subsets(
     )
     rows = []
     for size in check_draws(sizes, draws, counts.rows):
-        subsets = draw_subsets(
-            counts.table, size, draws, rng
-        )  # (draw, verdict, first judge's vote, count)
-        reached = subsets.sum(axis=(1, 2))[:, ::-1].cumsum(axis=1)[
-            :, ::-1
-        ]  # (draw, at least so many votes)
+        # (draw, verdict, first judge's vote, count)
+        subsets = draw_subsets(counts.table, size, draws, rng)
+        # (draw, at least so many votes)
+        reached = subsets.sum(axis=(1, 2))[:, ::-1].cumsum(axis=1)[:, ::-1]
         gold, single = subsets[:, 1].sum(axis=(1, 2)), subsets[:, :, 1].sum(axis=(1, 2))
         every, some = reached[:, threshold], reached[:, judges - threshold + 1]
         series = {

@@ -41,9 +41,8 @@ def frame_of(
     import narwhals as nw
 
     frame: Any = nw.from_arrow(table, backend=name).to_native()
-    if (
-        name == "pandas"
-    ):  # whose own booleans have no empty cell: `~frame["alarm"]` of objects would be -1 and -2
+    # whose own booleans have no empty cell: `~frame["alarm"]` of objects would be -1 and -2
+    if name == "pandas":
         truths = [field.name for field in table.schema if str(field.type) == "bool"]
         frame = frame.astype(dict.fromkeys(truths, "boolean"))
     return frame
@@ -120,27 +119,36 @@ def typed(table: Table) -> pa.Table:
     """The table with a type for each column, also where every cell of it is empty; NaN is an empty cell."""
     import pyarrow as pa
 
+    return pa.table(
+        {
+            name: _typed_cells(name, [_bare(row.get(name)) for row in table.rows])
+            for name in table.columns
+        }
+    )
+
+
+def _bare(cell: Any) -> Any:
+    """A cell of numpy as one of Python, and NaN as an empty one."""
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _typed_cells(name: str, cells: list[Any]) -> Any:
+    """The cells of a column as Arrow's: of the type that columns of this name have, else of that of the cells."""
+    import pyarrow as pa
+
     types = {"real": pa.float64(), "whole": pa.int64(), "truth": pa.bool_()}
-    arrays = {}
-    for name in table.columns:
-        cells = [row.get(name) for row in table.rows]
-        cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
-        cells = [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
-        kind = _TYPE_OF.get(name, "")
-        times = _times(cells) if kind == "time" else None
-        if times is not None:
-            in_seconds = all(time is None or time.microsecond == 0 for time in times)
-            arrays[name] = pa.array(times, pa.timestamp("s" if in_seconds else "us"))
-        elif kind in types:
-            arrays[name] = pa.array(cells, types[kind])
-        elif {type(cell) for cell in cells if cell is not None} in ({int}, {float}, {bool}):
-            # names of slices and classes keep the type that they have in the data
-            arrays[name] = pa.array(cells)
-        else:
-            arrays[name] = pa.array(
-                [None if cell is None else str(cell) for cell in cells], pa.string()
-            )
-    return pa.table(arrays)
+    kind = _TYPE_OF.get(name, "")
+    times = _times(cells) if kind == "time" else None
+    if times is not None:
+        in_seconds = all(time is None or time.microsecond == 0 for time in times)
+        return pa.array(times, pa.timestamp("s" if in_seconds else "us"))
+    if kind in types:
+        return pa.array(cells, types[kind])
+    if {type(cell) for cell in cells if cell is not None} in ({int}, {float}, {bool}):
+        # names of slices and classes keep the type that they have in the data
+        return pa.array(cells)
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
 
 
 def _times(cells: list[Any]) -> Any:

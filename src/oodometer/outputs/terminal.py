@@ -20,11 +20,12 @@ _USUAL = 80  # characters a line, where nothing tells the width of the screen
 _LEAST = 12  # characters that a column of text keeps, however narrow the screen
 _GAP = "  "
 MOST_WARNINGS = 3  # that are shown before somebody asks for all
+# lines of an answer, of one with times, and rows that a long table keeps
 _SCREEN, _TIMES, _ROWS = (
     24,
     40,
     8,
-)  # lines of an answer, of one with times, and rows that a long table keeps
+)
 _COMMAND = re.compile(r"`[^`]{1,40}`")
 _NO_BREAK = "\x00"  # a space that is no place to fold; `visible` lets none pass
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -234,26 +235,25 @@ def table_lines(
     the first column again.
     """
     cells = [list(columns), *map(list, rows)]
-    natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
-    narrowest = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
+    by_column = [[line[j] for line in cells] for j in range(len(columns))]
+    natural = [max(map(_cells, column)) for column in by_column]
+    narrowest = [_least(j, column, natural[j]) for j, column in enumerate(by_column)]
     out: list[str] = []
-
-    def style(i: int, j: int) -> str:
-        """The look of a cell in line i, the first of which has the names of the columns."""
-        if not colour:
-            return ""
-        if i == 0:
-            return _BOLD
-        return _hue(columns[j], cells[i][j]) + (_BOLD if (i - 1, j) in bold else "")
-
     for block in _blocks(narrowest, across):
         widths = _widths([natural[j] for j in block], [narrowest[j] for j in block], across)
-        right = [j > 0 and is_numbers([row[j] for row in rows]) for j in block]
+        right = [j > 0 and is_numbers(by_column[j][1:]) for j in block]
         out += [""] if out else []
         for i, line in enumerate(cells):
-            styles = [style(i, j) for j in block]
+            styles = [_style(i - 1, j, columns[j], line[j], bold) if colour else "" for j in block]
             out += _row([line[j] for j in block], widths, right, styles)
     return out
+
+
+def _style(row: int, j: int, column: str, cell: str, bold: Collection[tuple[int, int]]) -> str:
+    """The look of a cell; row -1 has the names of the columns."""
+    if row < 0:
+        return _BOLD
+    return _hue(column, cell) + (_BOLD if (row, j) in bold else "")
 
 
 def _blocks(narrowest: Sequence[int], across: int) -> list[list[int]]:

@@ -154,9 +154,8 @@ class GroupedClusters:
             ends = clustered_share(self.clusters, rows, value, level)
             return replace(interval, lower=ends[0], upper=ends[1], kind="asymptotic")
         try:
-            has_states = (
-                len(self.groups) > 1 and metric.name not in _CALIBRATION
-            )  # though others share their state
+            # though others share their state
+            has_states = len(self.groups) > 1 and metric.name not in _CALIBRATION
             states = self._without.get(metric.state_key, []) if has_states else []
             replicates = np.array(
                 [metric.finish(unless_failed(state), level, seed).value for state in states]
@@ -171,9 +170,8 @@ class GroupedClusters:
         if math.isnan(variance):
             return widened(interval, self.effect, metric.bounds)
         sizes = np.array([group["rows"] for group in self.groups], dtype=np.float64)
-        clusters = min(
-            float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth
-        )  # Kish's number of groups
+        # Kish's number of groups
+        clusters = min(float(sizes.sum() ** 2 / np.square(sizes).sum()), self.clusters.worth)
         if interval.kind == "exact" and metric.bounds == (0.0, 1.0):
             worth = effective_rows(rows, clusters, value * (1 - value), variance, level)
             low, high = clopper_pearson(value * worth, worth, level)
@@ -244,7 +242,7 @@ _SLICED = (
 @dataclass(frozen=True)
 class KeptRows:
     """At most `LIMIT` labelled rows: of each batch what orders them, verdicts, labels, positions, clusters,
-    predictions, groups and scores, None where there is none.
+    predictions, groups, scores and weights, None where there is none.
     """
 
     read: int
@@ -290,12 +288,7 @@ class EvaluationPlan(Pass):
         if self.scale is not None and batch.score is not None:
             check_on_scale(batch.score, self.scale, batch.source, batch.first_row)
         labelled = (batch if self.weight is None else self._weighted(batch, self.weight)).known()
-        out: State = {WHOLE: {"read": len(batch), "rows": len(labelled)}}
-        if self.weight is not None:
-            w = labelled.columns[WEIGHT]
-            out[WHOLE]["weights"] = np.array([w.sum(), (w * w).sum()])
-        if batch.noted:
-            out[WHOLE]["noted"] = Counter(batch.noted)
+        out: State = {WHOLE: self._counts(batch, labelled)}
         keys = None
         if self.cluster is not None and len(labelled):
             keys = cluster_keys(column_of(labelled, self.cluster), labelled.first_row)
@@ -317,6 +310,16 @@ class EvaluationPlan(Pass):
             if self.grouped:
                 out |= self._groups(labelled, keys)
         return out
+
+    def _counts(self, batch: Predictions, labelled: Predictions) -> Json:
+        """How many rows there are, how many of known truth and their weights, and what was noted as they were read."""
+        counts: Json = {"read": len(batch), "rows": len(labelled)}
+        if self.weight is not None:
+            w = labelled.columns[WEIGHT]
+            counts["weights"] = np.array([w.sum(), (w * w).sum()])
+        if batch.noted:
+            counts["noted"] = Counter(batch.noted)
+        return counts
 
     def _weighted(self, batch: Predictions, column: str) -> Predictions:
         """The batch with the weights of its rows of known truth."""
@@ -368,6 +371,7 @@ class EvaluationPlan(Pass):
             named,
             labelled.group,
             labelled.score,
+            labelled.columns.get(WEIGHT),
         )
         return KeptRows(len(batch), len(labelled), (cells,))
 
@@ -717,9 +721,8 @@ def _finished(
         except FAILURES as error:
             seldom = (Abstention, Confidences, Reliability)
             silent = isinstance(metric, seldom) or metric.name == "macro_mean"
-            if (
-                plan.asked or not silent
-            ):  # several confidences, tasks or answers to a question are seldom there
+            # several confidences, tasks or answers to a question are seldom there
+            if plan.asked or not silent:
                 skipped.append(Skipped(metric.name, why_failed(metric.name, metric, error)))
     return out, skipped
 

@@ -223,9 +223,8 @@ MOST_CHUNKS = 1000
 CONFIDENCE_BINS = (
     60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
 )
-_VALUES_A_BATCH = (
-    10 << 16
-)  # probabilities in flight: few megabytes, and enough that threads seldom meet
+# probabilities in flight: few megabytes, and enough that threads seldom meet
+_VALUES_A_BATCH = 10 << 16
 
 
 def batch_rows(classes: int) -> int:
@@ -491,9 +490,8 @@ def rounding(digits: int, whose: str) -> str:
     return f"{whose} probabilities are rounded to {digits} decimal digits; {moved}"
 
 
-_LONG = frozenset(
-    {"atc-entropy", "threshold-classwise", "cbpe"}
-)  # fits that take longest on many rows
+# fits that take longest on many rows
+_LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})
 _THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 
 

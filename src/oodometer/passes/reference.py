@@ -103,11 +103,12 @@ def check_numbers(
     accuracy = 1 - weight[wrong].sum() / weight.sum()
     if accuracy >= _MOST_OF_REGRESSION and len(different) * 10 < weight.sum():
         return
+    # positions are ranks
     true, guess, w = (
         label[wrong],
         predicted[wrong],
         weight[wrong] / weight[wrong].sum(),
-    )  # positions are ranks
+    )
     true, guess = true - w @ true, guess - w @ guess
     spread = float(np.sqrt((w @ true**2) * (w @ guess**2)))
     gaps = np.ptp(names[different]) + 1 >= 2 * len(different)
@@ -128,7 +129,7 @@ def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
     accuracy = right / rows
     if not accuracy < _MOST_SUSPECT:
         return None
-    shuffled, spread = _shuffled(counts)
+    shuffled, spread = agreement_by_chance(counts)
     low = right < shuffled - _SIGMAS * spread and right < _FAR * shuffled
     guessed = rows / k
     low |= right < guessed - _SIGMAS * math.sqrt(guessed * (1 - 1 / k)) and right < _FAR * guessed
@@ -149,7 +150,7 @@ def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
     return f"{text}: check how the classes are numbered and named"
 
 
-def _shuffled(counts: Array) -> tuple[float, float]:
+def agreement_by_chance(counts: Array) -> tuple[float, float]:
     """How many rows would be right if the labels were shuffled: mean and standard deviation over all orders."""
     n = float(counts.sum())
     labels, predicted = counts.sum(axis=1).astype(float), counts.sum(axis=0).astype(float)
@@ -464,6 +465,14 @@ def _read_here(source: Source, share: _Share, execution: Execution) -> Json:
     return state
 
 
+def _as_one_record(parts: list[Keyed]) -> list[Keyed]:
+    """Numbered rows of several batches as one record: joining copies, so that no batch is held for few of its rows."""
+    if not parts or parts[0][0] is None:
+        return parts
+    numbers = [keys for keys, _ in parts if keys is not None]
+    return [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
+
+
 @final
 @dataclass(frozen=True)
 class _Share:
@@ -513,12 +522,8 @@ class _Share:
             )
             if sum(record.rows for _, record in parts) > SLACK * limit:
                 bound, parts = smallest(parts, limit, bound)
-        if parts and parts[0][0] is not None:
-            # rows of several batches as one record: joining copies, so that no batch is held for a few of its rows
-            numbers = [keys for keys, _ in parts if keys is not None]
-            parts = [(np.concatenate(numbers), Predictions.concat([record for _, record in parts]))]
         return {
-            "kept": parts,
+            "kept": _as_one_record(parts),
             "rows": rows,
             "correct": correct,
             "unlabelled": unlabelled,

@@ -245,9 +245,8 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     """The name of each part's state; None for parts in memory, and for works that cannot be told from others."""
     labels: Predictions | None = getattr(work, "labels", None)
     bare: Any = work  # of a pass its fields: what kind of pass it is, the name of its class tells
-    if is_dataclass(work) and not isinstance(
-        work, type
-    ):  # labels count part by part, the number of rows by its scale
+    # labels count part by part, the number of rows by its scale
+    if is_dataclass(work) and not isinstance(work, type):
         names = [f.name for f in fields(work) if f.init]
         bare = {
             name: None if name in ("labels", "rows_in_all") else getattr(work, name)
@@ -264,9 +263,8 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     )
     for part in parts:
         identity, truth = part.identity() if hasattr(part, "identity") else None, ""
-        if (
-            identity is not None and labels is not None
-        ):  # of the part's rows; of all where nobody knows which these are
+        # of the part's rows; of all where nobody knows which these are
+        if identity is not None and labels is not None:
             rows = part.span()
             subset = (
                 labels

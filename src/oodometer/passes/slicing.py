@@ -48,9 +48,8 @@ def column_of(batch: Predictions, name: str) -> Array:
     codes = batch.predicted if name == "prediction" else batch.label if name == "label" else None
     if codes is not None:
         names = batch.classes if batch.has_classes else range(int(codes.max(initial=-1)) + 1)
-        return np.array([*(names or ()), None], dtype=object)[
-            codes
-        ]  # an unknown label, -1, is the last
+        # an unknown label, -1, is the last
+        return np.array([*(names or ()), None], dtype=object)[codes]
     value = getattr(batch, name, None)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value
@@ -104,12 +103,13 @@ def check_slices(keys: Collection[Key], by: str) -> None:
 
 CALENDAR = ("day", "week", "month", "quarter", "year")
 PARTIAL = " (partial)"
+# numpy's unit, and how many
 _STEPS = {
     "day": ("D", 1),
     "month": ("M", 1),
     "quarter": ("M", 3),
     "year": ("Y", 1),
-}  # numpy's unit, and how many
+}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAY = 86_400
 _LONGEST = 100 * 366 * _DAY  # a century
@@ -262,9 +262,8 @@ def parse_chunks(text: str, zone: str = "") -> Chunks:
     spec = text.strip()
     if spec.lower() in CALENDAR:
         return TimeChunks(spec.lower(), zone=zone)
-    match = re.fullmatch(
-        r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", spec
-    )  # 1M is a month elsewhere, and no minute here
+    # 1M is a month elsewhere, and no minute here
+    match = re.fullmatch(r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", spec)
     if match is not None:
         count, unit = int(match[1]), match[2].lower()
         if unit.startswith("row") and 0 < count <= _MOST_ROWS:

@@ -40,10 +40,11 @@ _FAULTS = (
 
 
 _MOST_BLANK = 1 << 16
+# arrays that are alike are kept once: bytes that may be made of those that are there
 _TIMES, _MORE = (
     16,
     64 << 20,
-)  # arrays that are alike are kept once: bytes that may be made of those that are there
+)
 
 
 class Damaged(ValueError):
@@ -78,9 +79,8 @@ def read_array(content: bytes) -> Array:
     start, size = file.tell(), math.prod(shape)
     if min(shape, default=0) < 0 or size * dtype.itemsize != len(content) - start:
         raise Damaged("an array of another length")
-    if (
-        not dtype.itemsize and size > _MOST_BLANK
-    ):  # empty texts, of which numpy makes some with a letter each
+    # empty texts, of which numpy makes some with a letter each
+    if not dtype.itemsize and size > _MOST_BLANK:
         raise Damaged(f"an array of {size} empty texts")
     flat = (
         np.frombuffer(content, dtype, size, start)
@@ -156,9 +156,8 @@ class _Decoder:
         cls: Any = class_named(tree["c"])
         if issubclass(cls, tuple):
             raise Damaged(f"{tree['c']} is a tuple")
-        instance: Any = (dict if issubclass(cls, dict) else object).__new__(
-            cls
-        )  # nothing of the class is run
+        # nothing of the class is run
+        instance: Any = (dict if issubclass(cls, dict) else object).__new__(cls)
         self._seen.append(instance)
         state = tree["v"]
         attributes = attributes_of(cls)
@@ -350,9 +349,8 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: list[bytes] = []
         self._indices: dict[bytes, int] = {}  # content of an array -> its place in the file
-        self._seen: dict[
-            int, tuple[Any, int]
-        ] = {}  # holds what it has seen, so that no id is given twice
+        # holds what it has seen, so that no id is given twice
+        self._seen: dict[int, tuple[Any, int]] = {}
         self._way: list[str] = []
 
     def encode(self, value: Any, name: str = "") -> Any:

@@ -114,40 +114,10 @@ def class_posterior(
     """
     truth, rows = np.asarray(labels), np.asarray(rows)
     outputs = np.asarray(probabilities)
-    if truth.ndim != 1 or truth.shape != rows.shape or outputs.ndim not in (2, 3):
-        shapes = f"{outputs.shape}, {truth.shape} and {rows.shape}"
-        raise UsageError(
-            f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}"
-        )
     reference_outputs, answers = (
         (None, truth) if reference is None else (np.asarray(reference[0]), np.asarray(reference[1]))
     )
-    coded = [
-        truth,
-        answers,
-        *(array for array in (outputs, reference_outputs) if array is not None and array.ndim == 2),
-    ]
-    classes = (
-        outputs.shape[2]
-        if outputs.ndim == 3
-        else max(2, *(int(codes.max(initial=0)) + 1 for codes in coded))
-    )
-    bounds = (
-        ("classes", np.concatenate([truth, answers]), classes),
-        ("rows", rows, outputs.shape[1]),
-    )
-    for what, positions, limit in bounds:
-        if len(positions) and (positions.min() < 0 or positions.max() >= limit):
-            raise UsageError(
-                f"expected positions among {limit} {what}, got {positions.min()} to {positions.max()}"
-            )
-    if reference_outputs is not None and (
-        reference_outputs.ndim != outputs.ndim
-        or reference_outputs.shape != (len(outputs), len(answers), *outputs.shape[2:])
-    ):
-        raise UsageError(
-            f"expected a reference of the same models and classes, a label a row, got shape {reference_outputs.shape}"
-        )
+    classes = _number_of_classes(outputs, truth, rows, reference_outputs, answers)
     models, few = len(outputs), len(truth)
     rest = np.delete(np.arange(outputs.shape[1]), rows)
     limit = max(500, _NUMBERS // (models * classes))
@@ -184,6 +154,43 @@ def class_posterior(
     mean = chance @ centers
     away = centers - mean
     return mean, np.tensordot(chance, covariances, 1) + (away.T * chance) @ away, chance @ variances
+
+
+def _number_of_classes(
+    outputs: Array, truth: Array, rows: Array, reference_outputs: Array | None, answers: Array
+) -> int:
+    """How many classes there are, by the columns of probabilities, else by the largest; `UsageError` for answers,
+    labels and positions that do not fit.
+    """
+    if truth.ndim != 1 or truth.shape != rows.shape or outputs.ndim not in (2, 3):
+        shapes = f"{outputs.shape}, {truth.shape} and {rows.shape}"
+        raise UsageError(
+            f"expected answers of shape (model, row, ...) and a label a labelled row, got {shapes}"
+        )
+    if outputs.ndim == 3:
+        classes = int(outputs.shape[2])
+    else:
+        coded = [truth, answers, outputs]
+        if reference_outputs is not None and reference_outputs.ndim == 2:
+            coded.append(reference_outputs)
+        classes = max(2, *(int(codes.max(initial=0)) + 1 for codes in coded))
+    for what, positions, limit in (
+        ("classes", np.concatenate([truth, answers]), classes),
+        ("rows", rows, outputs.shape[1]),
+    ):
+        if len(positions) and (positions.min() < 0 or positions.max() >= limit):
+            raise UsageError(
+                f"expected positions among {limit} {what}, got {positions.min()} to {positions.max()}"
+            )
+    if reference_outputs is not None and reference_outputs.shape != (
+        len(outputs),
+        len(answers),
+        *outputs.shape[2:],
+    ):
+        raise UsageError(
+            f"expected a reference of the same models and classes, a label a row, got shape {reference_outputs.shape}"
+        )
+    return classes
 
 
 def _spaced(positions: Array, limit: int) -> Array:

@@ -32,7 +32,7 @@ class Answered:
     id_column : None where rows have no ids; numbered : these are whole numbers. chosen : which labelled rows were
     chosen, not drawn at random, bool, shape (labelled row,), None for none: they may decide between models, and no
     accuracy is computed from them. clusters : keys of the labelled rows that depend on each other, uint64, shape
-    (labelled row,), None where no rows do, by the ``cluster_column``.
+    (labelled row,), None where no rows do, by the ``cluster_column``. notes : how the files were read.
     """
 
     names: Strings
@@ -52,6 +52,7 @@ class Answered:
     chosen: Array | None = None
     clusters: Array | None = None
     cluster_column: str = ""
+    notes: Strings = ()
 
     @property
     def classes(self) -> tuple[int | str, ...]:

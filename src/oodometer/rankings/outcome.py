@@ -90,14 +90,10 @@ def evidence_of(
         classes = answers.shape[2]
     random = np.arange(few) if chosen is None else np.flatnonzero(~chosen)
     witnesses, why = Witnesses(), ""
-    if (few and not len(random)) or all_rows == few:
-        pass
-    elif clusters is not None and few:
-        why = "rows depend on each other, and it takes each label for one of its own"
-    elif classes > MOST_CLASSES:
-        why = f"more than {MOST_CLASSES:,} classes"
-    else:
-        witnesses = _witnesses(answers, predicted, truth, random, known, classes)
+    if all_rows > few and (len(random) or not few):
+        why = _why_no_witness(classes, dependent=clusters is not None and few > 0)
+        if not why:
+            witnesses = _witnesses(answers, predicted, truth, random, known, classes)
     ordered = [witness[:2] for witness in witnesses if classes <= _ORDERED_CLASSES]
     if not few and reference is None and len(np.unique(predicted, axis=0)) < 3:
         return plain, [], "two models without a label: each agrees with the other as often"
@@ -110,6 +106,13 @@ def evidence_of(
         seed=int(how.get("seed", 0)),
     )
     return result, witnesses, why
+
+
+def _why_no_witness(classes: int, *, dependent: bool) -> str:
+    """Why the class posterior is not asked, "" where it is; ``dependent``: labelled rows depend on each other."""
+    if dependent:
+        return "rows depend on each other, and it takes each label for one of its own"
+    return f"more than {MOST_CLASSES:,} classes" if classes > MOST_CLASSES else ""
 
 
 def _witnesses(
@@ -363,7 +366,7 @@ def outcome_of(
         attribution=None if explained is None else explained.method,
         skipped=tuple(skipped),
         notes=((f"{counted(bare, 'example')} without a word: not explained",) if bare else ()),
-        warnings=_warnings(suite, beliefs),
+        warnings=(*suite.notes, *_warnings(suite, beliefs)),
         argv=argv,
     )
 

@@ -57,16 +57,14 @@ def agreement_values(predicted: Any) -> tuple[Array, Array]:
     """
     classes = checked_classes(predicted, "predictions")
     # models are compared with each other, not with every class: there may be a thousand of these
-    votes = np.stack(
-        [(classes == codes).sum(axis=0) for codes in classes]
-    )  # for what a model says, with its own
+    # for what a model says, with its own
+    votes = np.stack([(classes == codes).sum(axis=0) for codes in classes])
     plurality = np.empty(classes.shape)
     for i, codes in enumerate(classes):
         other_votes = np.delete(votes - (classes == codes), i, axis=0)
         top_votes = other_votes.max(axis=0)
-        leading = (other_votes == top_votes).sum(
-            axis=0
-        ) / top_votes  # classes of most votes: each is named by as many models
+        # classes of most votes: each is named by as many models
+        leading = (other_votes == top_votes).sum(axis=0) / top_votes
         plurality[i] = (votes[i] - 1 == top_votes) / leading
     return plurality, (votes - 1) / (len(classes) - 1)
 
@@ -140,11 +138,6 @@ def pool_evidence(
         scores["confidence"] = suite.probabilities.max(axis=2).mean(axis=1)
     for name in names("ranker") if proxies is None else proxies:
         proxy: Ranker = create("ranker", name)
-        if not proxy.across_models:
-            why_not[name] = (
-                "has the scale of one model: it orders data sets of one model, not models"
-            )
-            continue
         try:
             scores[name] = _proxy_scores(proxy, pools, references or {})
         except NotApplicable as error:
@@ -169,7 +162,11 @@ def pool_evidence(
 def _proxy_scores(
     proxy: Ranker, pools: Mapping[str, Predictions], references: Mapping[str, Predictions]
 ) -> Array:
-    """The score of each model by an accuracy proxy."""
+    """The score of each model by an accuracy proxy; `NotApplicable` for one that does not compare models."""
+    if not proxy.across_models:
+        raise NotApplicable(
+            "has the scale of one model: it orders data sets of one model, not models"
+        )
     fitted = {model: answer(proxy, partial(proxy.fit, references.get(model))) for model in pools}
     states = {}
     for model, record in pools.items():
@@ -213,9 +210,8 @@ def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
             other_predictions = np.delete(suite.predicted, i, axis=0)
             theirs = [suite.classes[at] for at in np.unique(other_predictions)]
             class_names = list(map(str, record.classes or ()))
-            class_names += [
-                cls for cls in theirs if cls not in class_names
-            ]  # which a record of classes alone may lack
+            # which a record of classes alone may lack
+            class_names += [cls for cls in theirs if cls not in class_names]
             classes = (
                 *(record.classes or ()),
                 *(named[cls] for cls in class_names[len(record.classes or ()) :]),

@@ -179,10 +179,11 @@ def posterior(
     # the distinct ways in which models disagree about a row; rows on which all agree are left out
     parted = everything[:, (everything != everything[0]).any(axis=0)]
     patterns, counts = np.unique(parted.T, axis=0, return_counts=True)
+    # rows on which two models differ, and all
     pairs, rows = (
         disagreements(everything),
         everything.shape[1],
-    )  # rows on which two models differ, and all
+    )
     right, weight = _cells(patterns, counts, pairs, labelled, true, prior)
     hit = labelled == true
     wins = hit.astype(np.int64) @ ~hit.T
@@ -258,15 +259,13 @@ def _cells(
 ) -> tuple[Array, Array]:
     """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell)."""
     ranked = np.sort(of, axis=1)
-    is_first = np.ones(
-        of.shape, dtype=bool
-    )  # the first of each class that is predicted: there may be a thousand classes
+    # the first of each class that is predicted: there may be a thousand classes
+    is_first = np.ones(of.shape, dtype=bool)
     is_first[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
     pattern, at = np.nonzero(is_first)
     label = ranked[pattern, at]
-    fewest = np.full(
-        len(of), np.inf
-    )  # disagreements of the pair that disagrees least often, of those that do here
+    # disagreements of the pair that disagrees least often, of those that do here
+    fewest = np.full(len(of), np.inf)
     for a in range(of.shape[1]):
         for b in range(a):
             fewest = np.where(of[:, a] != of[:, b], np.minimum(fewest, pairs[a, b]), fewest)
@@ -337,7 +336,28 @@ def labels_to_settle(
         for_a = max(for_a, float(btdtrib(for_b, p, 0.5)))
     else:
         for_b = max(for_b, float(btdtria(p, for_a, 0.5)))
-    # further decisive rows that settle in each future, infinite beyond `_MOST`
+    needed = _rows_to_settle(for_a, for_b, level, rng)
+    decides = np.ones(_PATHS)
+    if result.classes > 2:
+        decides = rng.beta(1 + wins + losses, 1 + int(result.neither[a, b]), _PATHS)
+    chosen, rows = np.full((2, _PATHS), np.inf)  # until as many have come as are needed
+    settled = np.isfinite(needed)
+    steps = needed[settled].astype(np.int64)
+    for until, each in ((chosen, decides), (rows, rate * decides)):
+        # numpy's largest mean is below 1e18
+        until[settled] = steps + rng.negative_binomial(steps, np.clip(each[settled], 1e-9, 1.0))
+    ends = [np.quantile(rows, q, method="higher") for q in (0.1, 0.5, 0.9)]
+    ends.append(np.quantile(chosen, 0.5, method="higher"))
+    low, middle, high, few = (int(end) if math.isfinite(end) else None for end in ends)
+    ahead = int(_MOST / (rate * np.median(decides)))
+    beyond = (
+        "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
+    )
+    return Settling(*names, p, level, middle, low, high, few, beyond)
+
+
+def _rows_to_settle(for_a: float, for_b: float, level: float, rng: np.random.Generator) -> Array:
+    """Further decisive rows after which each future is settled, infinite beyond `_MOST`, shape (future,)."""
     share = rng.beta(for_a, for_b, _PATHS)
     needed = np.full(_PATHS, np.inf)
     won = np.zeros(_PATHS, dtype=np.int64)
@@ -350,25 +370,7 @@ def labels_to_settle(
         alive = alive[~done]
         if not len(alive):
             break
-    decides = np.ones(_PATHS)
-    if result.classes > 2:
-        decides = rng.beta(1 + wins + losses, 1 + int(result.neither[a, b]), _PATHS)
-    chosen, rows = np.full((2, _PATHS), np.inf)  # until as many have come as are needed
-    settled = np.isfinite(needed)
-    steps = needed[settled].astype(np.int64)
-    for until, each in (
-        (chosen, decides),
-        (rows, rate * decides),
-    ):  # numpy's largest mean is below 1e18
-        until[settled] = steps + rng.negative_binomial(steps, np.clip(each[settled], 1e-9, 1.0))
-    ends = [np.quantile(rows, q, method="higher") for q in (0.1, 0.5, 0.9)]
-    ends.append(np.quantile(chosen, 0.5, method="higher"))
-    low, middle, high, few = (int(end) if math.isfinite(end) else None for end in ends)
-    ahead = int(_MOST / (rate * np.median(decides)))
-    beyond = (
-        "" if middle is not None else f"more than {ahead} labels in at least half of all futures"
-    )
-    return Settling(*names, p, level, middle, low, high, few, beyond)
+    return needed
 
 
 def safe_to_stop(wins: Any, first: int, level: float = 0.95) -> tuple[bool, float, float]:
@@ -581,10 +583,11 @@ def posterior_by_pattern(
     )
     size, axes = np.linalg.eigh(np.tensordot(share, moments, 1))
     spanned = size > 1e-9 * size.max()
+    # all that follows is in the directions in which models differ
     size, axes = (
         size[spanned],
         axes[:, spanned],
-    )  # all that follows is in the directions in which models differ
+    )
     moments = np.swapaxes(axes, 0, 1) @ moments @ axes
     x = axes.T @ np.stack(
         [

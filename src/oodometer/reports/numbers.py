@@ -178,9 +178,8 @@ def sentence(text: Any) -> str:
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
-_OF_NAMES = re.compile(
-    r"\S*[._/\\]\w"
-)  # a first word with one of these inside is a file, a column or a path
+# a first word with one of these inside is a file, a column or a path
+_OF_NAMES = re.compile(r"\S*[._/\\]\w")
 
 
 def capital(text: str) -> str:

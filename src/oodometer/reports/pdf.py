@@ -34,9 +34,8 @@ _NAMES = (
 _PLAYWRIGHT = {"darwin": "Library/Caches/ms-playwright", "win32": "AppData/Local/ms-playwright"}
 _PROGRAMS = ("chrome", "chrome.exe", "headless_shell", "chrome-headless-shell", "Chromium")
 _LONGEST = 180  # seconds
-_DRAWING = (
-    20_000  # milliseconds of the page's own clock, which runs ahead while nothing is waited for
-)
+# milliseconds of the page's own clock, which runs ahead while nothing is waited for
+_DRAWING = 20_000
 
 
 def browser() -> list[str]:
@@ -91,9 +90,8 @@ def pdf_of(page: str) -> bytes:
             f"--print-to-pdf={printed}",
         ]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
-            flags.append(
-                "--no-sandbox"
-            )  # Chromium refuses to start for root with it; the page is ours, loads nothing
+            # Chromium refuses to start for root with it; the page is ours, loads nothing
+            flags.append("--no-sandbox")
         command = [*program, *flags, source.as_uri()]
         try:
             done = subprocess.run(

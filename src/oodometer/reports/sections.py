@@ -27,10 +27,11 @@ from ..results.plan import plan_view
 from ..results.prediction import prediction_view
 from ..results.preferences import preferences_view
 from ..results.ranking import ranking_view
+from ..results.reading import reading_view
 from ..results.values import counted, listed
 from ..results.view import View, interval_of
 from ..verbs.options import AuditOptions, FitOptions, PlanOptions
-from .charts import by_category, curves, models, over_time
+from .charts import by_category, curves, models, over_time, planning
 from .charts.base import WORDS, Figure, Result
 from .charts.models import DOMAINS, METRICS, names, part, rankings, score
 from .numbers import (
@@ -53,17 +54,10 @@ Drawn = list[Figure | None]
 
 FEW = 10  # rows to label first: enough to refute an estimate
 MORE = 20  # rows to suggest where the curve names no number
-MOST_SENTENCES = (
-    4  # sentences that stand before the fold, where none of them says how far to trust the number
-)
-BARE = (
-    "-v",
-    "--verbose",
-    "-q",
-    "--quiet",
-    "--debug",
-    "--no-config",
-)  # take no value, as all other options do
+# sentences that stand before the fold, where none of them says how far to trust the number
+MOST_SENTENCES = 4
+# take no value, as all other options do
+BARE = ("-v", "--verbose", "-q", "--quiet", "--debug", "--no-config")
 NEXT: dict[str, str] = WORDS["next"]
 Step = dict[str, str]
 """What to do next: ``text``, and ``line``, the command that does it."""
@@ -115,14 +109,9 @@ def again(
     """The command that made a result as that of another verb: its files, or the first so many of them, and of its
     options those that both have.
     """
-    argv = result.get("argv")
-    try:
-        if isinstance(argv, list | tuple):
-            words = [*map(str, argv)]
-        else:
-            words = shlex.split(str(argv or ""), True)
-    except ValueError:
-        words = []
+    words = _command_of(result)
+    if not words:
+        return ""
     both = {way for option, _, about in declared(record) for way in spelt(option, about)} - {*more}
     both.add("--sample")
     if name == "audit" and not result.get("judges"):
@@ -137,8 +126,18 @@ def again(
             of_metric = word.startswith("--fail-") and "=" in "".join(value)
             if word.partition("=")[0] in both and not (name == "audit" and of_metric):
                 line += [word, *value]
-    line = [*positional[:files], *line]
-    return shlex.join([words[0], *name.split(), *line, *more]) if words else ""
+    return shlex.join([words[0], *name.split(), *positional[:files], *line, *more])
+
+
+def _command_of(result: Result) -> list[str]:
+    """The words of the command that made a result; none where it is not known."""
+    argv = result.get("argv")
+    if isinstance(argv, list | tuple):
+        return [*map(str, argv)]
+    try:
+        return shlex.split(str(argv or ""), True)
+    except ValueError:
+        return []
 
 
 def label_rows(result: Result, why: str, count: int = FEW, **values: Any) -> Step:
@@ -248,9 +247,8 @@ def next_step(command: str, result: Result) -> Step:
     }
     if command in after:
         return after[command](result)
-    if command == "evaluate" and "accuracy" not in (
-        result.get("metrics") or {"accuracy": None}
-    ):  # scores alone
+    # scores alone
+    if command == "evaluate" and "accuracy" not in (result.get("metrics") or {"accuracy": None}):
         line = again(result, PlanOptions, "plan", "--difference", "0.03", files=1)
         return {"text": NEXT["graded"], "line": line or "oodometer.plan(scores, difference=0.03)"}
     if command in ("evaluate", "backtest"):
@@ -522,11 +520,7 @@ def disca_table(result: Result, domain: str) -> Json | None:
     called, rows = names(result), list[Json]()
     for model in result.get("models") or []:
         disca = score(model, domain, "disca")
-        cells = [entry for each in disca.get("by_tolerance") or [] if (entry := best(each))]
-        for entry, later in zip(cells, [*cells[1:], {}], strict=False):
-            spared = later.get("never_below", True)
-            entry["style"] = "" if entry.get("never_below") else "edge" if spared else "below"
-        if cells:
+        if cells := _disca_cells(disca):
             rows.append({"name": called[str(model.get("name"))], "cells": cells, "disca": disca})
     if not rows:
         return None
@@ -537,15 +531,22 @@ def disca_table(result: Result, domain: str) -> Json | None:
         top = max(item["value"] for item in column)
         for entry in column:
             entry["top"] = entry["value"] == top
-    grids = list(rows[0]["disca"].get("by_grid") or {})
-    chosen = finite(inside(result, "settings", "tolerance"))
     return {
         "heads": heads,
         "rows": rows,
-        "chosen": chosen,
-        "grids": grids,
+        "chosen": finite(inside(result, "settings", "tolerance")),
+        "grids": list(rows[0]["disca"].get("by_grid") or {}),
         "where": DOMAINS[domain],
     }
+
+
+def _disca_cells(disca: Result) -> list[Json]:
+    """DiSCA at each tolerance; the last one that the model falls below is marked, and so are those before it."""
+    cells = [entry for each in disca.get("by_tolerance") or [] if (entry := best(each))]
+    for entry, later in zip(cells, [*cells[1:], {}], strict=False):
+        is_last = later.get("never_below", True)
+        entry["style"] = "" if entry.get("never_below") else "edge" if is_last else "below"
+    return cells
 
 
 def notes(result: Result) -> list[Json]:
@@ -842,6 +843,17 @@ def history(result: Result) -> tuple[Drawn, Json]:
     return charts, {"history_jobs": pages, "more_jobs": max(len(jobs) - MOST_JOBS, 0)}
 
 
+def plan(result: Result) -> tuple[Drawn, Json]:
+    """What runs of a comparison show, by their number of questions."""
+    return [planning.planned(result)], {}
+
+
+def read(result: Result) -> tuple[Drawn, Json]:
+    """What a log or a table holds needs no chart; what its questions need stands below them, once each."""
+    needs = dict.fromkeys(one["needs"] for one in result["questions"] if one["needs"])
+    return [], {"needs": [*needs]}
+
+
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
     section.__name__: section
     for section in (
@@ -854,6 +866,8 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, Json]]] = {
         compare,
         rank,
         history,
+        plan,
+        read,
     )
 }
 """Charts and names for the template, by command."""
@@ -869,6 +883,7 @@ VIEWS: dict[str, Callable[[Result], View]] = {
     "history": history_view,
     "plan": plan_view,
     "predict": prediction_view,
+    "read": reading_view,
     "rank": lambda result: (preferences_view if "battles" in result else ranking_view)(result),
 }
 """What each result says, from the mapping that JSON holds."""

@@ -69,9 +69,8 @@ class Trial(Record):
         )
         shares = [(0.0, trial.truth, 1.0), (0.0, trial.source, 1.0)]
         shares += [(low, value, high) for value, low, high in estimates.values()]
-        if trial.rows < 1 or not all(
-            0 <= a <= b <= c <= 1 for a, b, c in shares
-        ):  # NaN is in no order
+        # NaN is in no order
+        if trial.rows < 1 or not all(0 <= a <= b <= c <= 1 for a, b, c in shares):
             raise ValueError("shares outside [0, 1], or out of order")
         return trial
 

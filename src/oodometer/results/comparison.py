@@ -10,7 +10,7 @@ from typing import Any
 
 from ..plain import Json, Plain, Strings, inside
 from .diagnosis import ColumnChange, explained_text
-from .evaluation import CURVES, Evaluation
+from .evaluation import CURVES, Evaluation, weighted_by
 from .gate import Gate, gate_sentence
 from .values import Interval, Record, counted, listed, percent, points, rounded_up, signed_points
 from .view import (
@@ -166,6 +166,7 @@ def comparison_view(result: Plain) -> View:
     gate = result.get("gate")
     sentences = (
         gate_sentence(gate, partial(amount, gap)) if gate else "",
+        weighted_by(gap["weights"]) if gap.get("weights") else "",
         *_better(result, gap, item),
         may_answer(result),
         on_target(result),
@@ -315,7 +316,7 @@ def _test(gap: Plain) -> str:
     if p is None:
         return ""
     text = "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
-    if gap.get("metric") == "accuracy" and not gap.get("clusters"):
+    if gap.get("metric") == "accuracy" and not gap.get("clusters") and not gap.get("weights"):
         return f" (McNemar's exact p {text})"
     return f" (p {text})"
 
@@ -386,15 +387,20 @@ def _tasks_grid(result: Plain, gap: Plain) -> list[Grid]:
         means = [sum(task["values"][name] for task in tasks) / len(tasks) for name in pair]
         rows.append([*row("mean of tasks", "", means, macro), "", ""])
     heads = ["task", "rows", *pair, f"{pair[1]} - {pair[0]}", "lower", "upper", "p", "Holm"]
-    sure = [task["task"] for task in tasks if task["p_holm"] <= 1 - (gap.get("level") or 0.95)]
-    note = "No task is decided once all are counted (Holm)"
-    if sure:
-        note = f"Decided over all tasks together (Holm): {listed(sure)}"
+    note = _decided_tasks(tasks, gap.get("level") or 0.95)
     few = [*range(_MOST_TASKS), len(rows) - 1] if len(tasks) > _MOST_TASKS else None
     average = "The difference on top is by question, each row alike; the mean of tasks is by task"
     return [
         Grid("by task", heads, rows, noun="task", few=few, notes=(note, average), slot="by-task")
     ]
+
+
+def _decided_tasks(tasks: Sequence[Plain], level: float) -> str:
+    """Which tasks are decided by themselves though all were looked at."""
+    sure = [task["task"] for task in tasks if task["p_holm"] <= 1 - level]
+    if not sure:
+        return "No task is decided once all are counted (Holm)"
+    return f"Decided over all tasks together (Holm): {listed(sure)}"
 
 
 def _beside_grid(result: Plain, gap: Plain) -> list[Grid]:
@@ -594,9 +600,8 @@ def _pairs_grid(result: Plain) -> list[Grid]:
     notes += (f"Assumes: {about['assumes']}",) if about.get("assumes") else ()
     level = percent(result.get("level") or 0.95, None)
     title = f"which is better on the target, estimated without labels ({level} empirical intervals)"
-    rows.sort(
-        key=lambda row: (row[6], -float(row[5].split()[0]))
-    )  # decided ones first, the surest first
+    # decided ones first, the surest first
+    rows.sort(key=lambda row: (row[6], -float(row[5].split()[0])))
     return [
         Grid(
             title,
@@ -754,19 +759,14 @@ def _columns_grid(models: Sequence[Plain], domain: str) -> list[Grid]:
 
 def _thresholds_grids(result: Plain) -> list[Grid]:
     """What is proven in domain and what the same threshold did out of it; why nothing is proven elsewhere."""
-    models, rows, open_ = result.get("models") or [], [], []
-    by_model: dict[str, list[str]] = {}
+    models, proven, unproven = result.get("models") or [], [], []
     for model in models:
         for at in operating_points(model):
             start = [str(model["name"]), percent(at["accuracy"], None)]
-            if not interval_of(at.get("coverage")):
-                open_.append([*start, str(at.get("why") or "")])
-                by_model.setdefault(start[0], []).append(start[1])
-                continue
-            proof, out_of_domain = at["selective_accuracy"], elsewhere(model, at["threshold"])
-            seen = [at["coverage"]["value"], proof["value"], proof["lower"]]
-            beyond = (cell(out_of_domain.get(name), "%") or "-" for name in ("coverage", "value"))
-            rows.append([*start, rounded_up(at["threshold"]), *map(percent, seen), *beyond])
+            if interval_of(at.get("coverage")):
+                proven.append([*start, *_proven_cells(model, at)])
+            else:
+                unproven.append([*start, str(at.get("why") or "")])
     width = 8 if any(model.get("out_of_domain") for model in models) else 6
     columns = [
         "model",
@@ -778,32 +778,47 @@ def _thresholds_grids(result: Plain) -> list[Grid]:
         "OOD share",
         "OOD right",
     ][:width]
-    missing = listed(
-        [f"{name} at {listed(accuracies)}" for name, accuracies in by_model.items()][:_MOST_TOLD]
-    )
-    missing += (
-        f" and {len(by_model) - _MOST_TOLD} models more" if len(by_model) > _MOST_TOLD else ""
-    )
     away = "OOD: the share answered out of domain with the same threshold, and its accuracy"
-    notes = (
-        (away if width == 8 else "", f"No threshold is proven for {missing}" if open_ else "")
-        if rows
-        else ()
-    )
+    notes = (away if width == 8 else "", _said_of_unproven(unproven)) if proven else ()
     title = f"thresholds in domain, chosen on these rows; proven at the {percent(result.get('level') or 0.95, None)} "
     return [
         Grid(
-            f"{title}level", columns, [row[:width] for row in rows], notes=notes, slot="thresholds"
+            f"{title}level",
+            columns,
+            [row[:width] for row in proven],
+            notes=notes,
+            slot="thresholds",
         ),
         Grid(
             "thresholds that are not proven",
             ["model", "required", "why"],
-            open_,
+            unproven,
             noun="reason",
             detail=True,
             slot="not proven",
         ),
     ]
+
+
+def _proven_cells(model: Plain, at: Plain) -> list[str]:
+    """The threshold, what is answered, right and proven in domain, and the first two out of it."""
+    proof, out_of_domain = at["selective_accuracy"], elsewhere(model, at["threshold"])
+    seen = [at["coverage"]["value"], proof["value"], proof["lower"]]
+    beyond = (cell(out_of_domain.get(name), "%") or "-" for name in ("coverage", "value"))
+    return [rounded_up(at["threshold"]), *map(percent, seen), *beyond]
+
+
+def _said_of_unproven(rows: Sequence[Sequence[str]]) -> str:
+    """Which models have no proven threshold, and at which accuracies."""
+    by_model: dict[str, list[str]] = {}
+    for name, accuracy, _ in rows:
+        by_model.setdefault(name, []).append(accuracy)
+    if not by_model:
+        return ""
+    named = [f"{name} at {listed(accuracies)}" for name, accuracies in by_model.items()]
+    more = len(named) - _MOST_TOLD
+    rest = f" and {more} models more" if more > 0 else ""
+    return f"No threshold is proven for {listed(named[:_MOST_TOLD])}{rest}"
 
 
 def elsewhere(model: Plain, threshold: float | None) -> Json:

@@ -498,9 +498,8 @@ def _inputs_alone(result: Plain) -> list[str]:
     """The other reading: the number if only the inputs changed, and what speaks for it or against it."""
     covariate = inside(result, "assumptions", "covariate") or {}
     interval = interval_of(covariate)
-    judged = str(covariate.get("method")).startswith(
-        "votes"
-    )  # of what people say of the judges, not of the inputs
+    # of what people say of the judges, not of the inputs
+    judged = str(covariate.get("method")).startswith("votes")
     if interval is None or judged or result.get("assume", "natural") != "natural":
         return []
     says = covariate.get("evidence")

@@ -550,16 +550,19 @@ def _value(item: Any) -> float | None:
     return item.get("value") if isinstance(item, Mapping) else None
 
 
+def weighted_by(weights: Plain) -> str:
+    """Which column weighs the rows, and what they are worth."""
+    worth = f"{weights['effective_rows']:,.4g}"
+    return f"Weighted by {weights['column']}: as much as {worth} rows of one weight"
+
+
 def _sentences(result: Plain, numbers: Plain) -> list[str]:
     """On which rows, how far confidence is off, which class is the positive one, and what may be answered."""
     name = file_name(str(result.get("name") or "this table"))
     rows = f"Measured on {counted(result.get('rows') or 0, 'labelled row')} of {name}"
     unknown = result.get("unlabelled") or 0
     lines = [f"{rows}; {counted(unknown, 'row')} of unknown truth left out" if unknown else rows]
-    weights = result.get("weights")
-    if weights:
-        worth = f"{weights['effective_rows']:,.4g}"
-        lines.append(f"Weighted by {weights['column']}: as much as {worth} rows of one weight")
+    lines += [weighted_by(weights)] if (weights := result.get("weights")) else []
     lines += _answered_sentence(numbers)
     lines += _mean_sentences(numbers.get("mean_score") or {})
     lines += _difference_sentence(result.get("slice_difference"))

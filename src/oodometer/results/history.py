@@ -208,18 +208,10 @@ def job_view(result: Plain) -> View:
     runs, every = result.get("runs") or [], result.get("parts") or []
     if not runs:
         return View(str(result.get("job")), "no run")
-    kinds = {item["kind"] for item in every}
-    kind = next((item for item in ("chunk", "slice") if item in kinds), "target")
-    parts = [item for item in every if item["kind"] == kind]
+    kind, parts = _main_parts(every)
     chunks = told_parts(result)
     run, last = runs[-1], newest_finished(chunks or runs)
     standing = list(dict.fromkeys(str(part["name"]) for part in parts if _stands(part)))
-    fell = (
-        f"Fell in {last['name']}: {_FELL.get(last['fell'], last['fell'])}"
-        if chunks and last.get("fell")
-        else ""
-    )
-    rows = f" on {counted(run['rows'], 'row')}" if run.get("rows") else ""
     metrics = dict.fromkeys(part["metric"] for part in parts)
     what = f" of {last['name']}" if chunks else ", newest run"
     value = last.get("value")
@@ -229,11 +221,11 @@ def job_view(result: Plain) -> View:
         interval_of({**last, "level": run.get("level"), "kind": run.get("kind")}),
         trust=last.get("trust"),
         sentences=(
-            fell,
+            _where_it_fell(chunks, last),
             _against_reference(value, run.get("reference_accuracy")),
             "" if standing or last.get("fell") in ("alarm", "fell") else "No alarm stands",
             _so_far(chunks, last),
-            f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}",
+            _newest_run(runs),
         ),
         points=_points(chunks, standing),
         line=run.get("reference_accuracy"),
@@ -264,6 +256,26 @@ def told_parts(job: Plain) -> list[Plain]:
 def newest_finished(items: Sequence[Plain]) -> Plain:
     """The last chunk, or run, that has all of its rows; the last one where none has."""
     return next((item for item in reversed(items) if not item.get("partial")), items[-1])
+
+
+def _main_parts(every: Sequence[Plain]) -> tuple[str, list[Plain]]:
+    """The chunks of a job, without any its slices, else its targets."""
+    kinds = {part["kind"] for part in every}
+    kind = next((item for item in ("chunk", "slice") if item in kinds), "target")
+    return kind, [part for part in every if part["kind"] == kind]
+
+
+def _where_it_fell(chunks: Sequence[Plain], last: Plain) -> str:
+    """Whether the accuracy fell in the last finished chunk."""
+    fell = last.get("fell") if chunks else None
+    return f"Fell in {last['name']}: {_FELL.get(fell, fell)}" if fell else ""
+
+
+def _newest_run(runs: Sequence[Plain]) -> str:
+    """When the newest run was and what it says."""
+    run = runs[-1]
+    rows = f" on {counted(run['rows'], 'row')}" if run.get("rows") else ""
+    return f"Newest of {counted(len(runs), 'run')}, {_when(run)} UTC: {with_ends(run)}{rows}"
 
 
 def _so_far(chunks: Sequence[Plain], last: Plain) -> str:

@@ -15,10 +15,11 @@ from .view import INTERVAL, Grid, Maker, Table, View, cells_of, ends, interval_o
 METRIC_NAME = "name of the metric"  # what a column is taken for whose words are metrics
 WIN_RATE = "win rate"
 """Of a model in battles with others: the share that it won, ties as a half."""
+# clusters and the like that are named at first; lines that a screen has for all
 _SHOWN, _SCREEN = (
     3,
     18,
-)  # clusters and the like that are named at first; lines that a screen has for all
+)
 
 
 @dataclass(frozen=True)

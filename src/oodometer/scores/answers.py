@@ -180,11 +180,16 @@ def stated_confidence(cells: Iterable[Any], column: str = "confidence") -> tuple
         unclear = in_percent and (max(bare) <= 10 or 0 < read.value < 1)
         _check_stated(text, read, 100 if in_percent else 1, unclear, column)
     kinds = {read.kind for read in stated.values()}
-    done = ["percents divided by 100"] * (percents or "share" in kinds)
-    done += ["words taken as low 0.3, medium 0.5, high 0.7"] * ("word" in kinds)
     scale = {"bare": 100 if percents else 1}
     values = np.array([stated[text].value / scale.get(stated[text].kind, 1) for text in texts])
-    return values, "with " + " and ".join(done) if done else ""
+    return values, _what_was_done(percents or "share" in kinds, "word" in kinds)
+
+
+def _what_was_done(percents: bool, words: bool) -> str:
+    """How percents and words became fractions, "" where there are none."""
+    done = ["percents divided by 100"] * percents
+    done += ["words taken as low 0.3, medium 0.5, high 0.7"] * words
+    return "with " + " and ".join(done) if done else ""
 
 
 def _check_stated(text: str, read: _Stated, limit: float, unclear: bool, column: str) -> None:

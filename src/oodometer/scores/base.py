@@ -26,21 +26,20 @@ def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
             of_classes = all(part in FIELDS and FIELDS[part].of_classes for part in need.split("|"))
             if of_classes and not record.has_classes:
                 return NO_CLASSES
-            parts = [need.split("|") for need in needs if need != "class"]
-            absent = [
-                alternatives
-                for alternatives in parts
-                if not any(part in record.fields for part in alternatives)
-            ]
-            missing = " and ".join(
-                " or ".join(f"`{part}`" for part in alternatives) for alternatives in absent
-            )
-            return (
-                f"needs {missing}; there are only {', '.join(record.fields) or 'no fields'}"
-                if absent
-                else None
-            )
+            return _missing_fields(needs, record)
     return None
+
+
+def _missing_fields(needs: tuple[str, ...], record: Predictions) -> str | None:
+    """Which fields are missing and which are there; None where none is missing."""
+    parts = [need.split("|") for need in needs if need != "class"]
+    absent = [alternatives for alternatives in parts if not {*alternatives} & {*record.fields}]
+    if not absent:
+        return None
+    missing = " and ".join(
+        " or ".join(f"`{part}`" for part in alternatives) for alternatives in absent
+    )
+    return f"needs {missing}; there are only {', '.join(record.fields) or 'no fields'}"
 
 
 def _check(values: Any, rows: int) -> None:

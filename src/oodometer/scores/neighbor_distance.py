@@ -16,9 +16,8 @@ from ..registry import register
 from .base import Score
 
 _NEIGHBORS, _LARGEST_REFERENCE = 25, 4_000
-_LEAST_SHARE = (
-    _NEIGHBORS / 20_000
-)  # the neighbours' share of the reference: that of 25 among 20,000 rows
+# the neighbours' share of the reference: that of 25 among 20,000 rows
+_LEAST_SHARE = _NEIGHBORS / 20_000
 _ROUNDING = 1e-6
 _FEW_COLUMNS = 15  # above, a tree looks at most rows anyhow
 

@@ -39,13 +39,11 @@ def checksum_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return out
 
 
-_hashes: dict[
-    tuple[int, ...], str
-] = {}  # of files that this process has read, by what no copy can keep
+# of files that this process has read, by what no copy can keep
+_hashes: dict[tuple[int, ...], str] = {}
 _identity = operator.attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
-_SETTLED = (
-    10**9
-)  # nanoseconds after which a change of a file has another time than the one before it
+# nanoseconds after which a change of a file has another time than the one before it
+_SETTLED = 10**9
 
 
 def content_of(path: str | os.PathLike[str]) -> Any:

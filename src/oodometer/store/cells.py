@@ -311,28 +311,13 @@ def field(
     arrays = [plain(batch.column(name)) for name in feed.columns]
     if FIELDS[feed.field].truths:  # true counts as 1: black and white
         arrays = [_truths_as_numbers(array) for array in arrays]
-    array, column = arrays[0], feed.columns[0]
     if feed.wide:
-        cells = [reading.flat(*pair) for pair in zip(arrays, feed.columns, strict=True)]
-        if feed.positive is not None:
-            return both_classes(cells[0], feed.field, column, feed.positive)
-        if feed.kind == "class":
-            return Coded(np.stack([cell.codes for cell in cells]), classes or ())
-        return np.stack(cells, axis=1 if feed.kind == "number" else 0)
+        return reading.wide(arrays)
     if feed.kind == "nested":
-        inner, models = flat_list(array, column, width)
-        values, size = flat_list(
-            inner, column, None if classes is None else len(classes), max(models, 1)
-        )
-        cells = reading.flat(values, column, max(models * size, 1))
-        return cells.reshape(len(array), models, size).transpose(1, 0, 2)
-    if feed.kind not in ("numbers", "classes", "truths"):
-        return reading.flat(array, column)
-    values, size = flat_list(array, column, width)
-    cells, shape = reading.flat(values, column, max(size, 1)), (len(array), size)
-    if isinstance(cells, Coded):
-        return Coded(cells.codes.reshape(shape).T, cells.values)
-    return cells.reshape(shape) if feed.kind == "numbers" else cells.reshape(shape).T
+        return reading.nested(arrays[0], feed.columns[0], width)
+    if feed.kind in ("numbers", "classes", "truths"):
+        return reading.listed(arrays[0], feed.columns[0], width)
+    return reading.flat(arrays[0], feed.columns[0])
 
 
 class _Reading(NamedTuple):
@@ -342,6 +327,34 @@ class _Reading(NamedTuple):
     classes: ClassNames | None
     text: bool
     others: bool
+
+    def wide(self, arrays: Sequence[Any]) -> Any:
+        """The columns beside one another; of a lone one those of both classes."""
+        feed = self.feed
+        cells = [self.flat(*pair) for pair in zip(arrays, feed.columns, strict=True)]
+        if feed.positive is not None:
+            return both_classes(cells[0], feed.field, feed.columns[0], feed.positive)
+        if feed.kind == "class":
+            return Coded(np.stack([cell.codes for cell in cells]), self.classes or ())
+        return np.stack(cells, axis=1 if feed.kind == "number" else 0)
+
+    def nested(self, array: Any, column: str, width: int | None) -> Array:
+        """Lists of lists of numbers, axes (model, sample, class)."""
+        inner, models = flat_list(array, column, width)
+        classes = None if self.classes is None else len(self.classes)
+        values, size = flat_list(inner, column, classes, max(models, 1))
+        cells = self.flat(values, column, max(models * size, 1))
+        out: Array = cells.reshape(len(array), models, size).transpose(1, 0, 2)
+        return out
+
+    def listed(self, array: Any, column: str, width: int | None) -> Any:
+        """Lists: of numbers with the sample axis first, else last."""
+        values, size = flat_list(array, column, width)
+        cells, shape = self.flat(values, column, max(size, 1)), (len(array), size)
+        if isinstance(cells, Coded):
+            return Coded(cells.codes.reshape(shape).T, cells.values)
+        cells = cells.reshape(shape)
+        return cells if self.feed.kind == "numbers" else cells.T
 
     def flat(self, array: Any, column: str, per_row: int = 1) -> Any:
         """The array of cells without lists, so many of which are of one row."""
@@ -463,12 +476,8 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
     return key_cells(cells, column)
 
 
-_AXES: dict[Kind, int] = {
-    "numbers": 2,
-    "classes": 2,
-    "truths": 2,
-    "nested": 3,
-}  # of an array of a kind; else 1
+# of an array of a kind; else 1
+_AXES: dict[Kind, int] = {"numbers": 2, "classes": 2, "truths": 2, "nested": 3}
 
 
 def sample_axis(kind: Kind) -> int:

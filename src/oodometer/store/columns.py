@@ -326,9 +326,8 @@ class Layout:
         """Columns to read and what their cells hold."""
         out: dict[str, Kind] = {column: feed.kind for feed in feeds for column in feed.columns}
         for column in self.extra.values() if extra else ():
-            if (
-                out.get(column, "raw") == "raw"
-            ):  # a column of the user may be an input and one to slice by
+            # a column of the user may be an input and one to slice by
+            if out.get(column, "raw") == "raw":
                 out[column] = "any"
         return out
 

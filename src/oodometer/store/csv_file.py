@@ -181,14 +181,12 @@ class CsvReader(TextReader):
     delimiter: str
     comma: bool
     block: int
-    truths: tuple[
-        str, ...
-    ] = ()  # features that say true or false in the first row, as indicators are written
+    # features that say true or false in the first row, as indicators are written
+    truths: tuple[str, ...] = ()
     steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
     odd: Strings = ()
-    loose: Json = field(
-        default_factory=dict
-    )  # types of columns that no name gives, found by a pass
+    # types of columns that no name gives, found by a pass
+    loose: Json = field(default_factory=dict)
     form = "csv"
     text = True
     finds_types = True
@@ -232,10 +230,8 @@ class CsvReader(TextReader):
 
     def index(self) -> TextIndex:
         """Rows are counted by their ends where these can be told for sure, else by reading one column."""
-        with (
-            translated(self.file, self.form),
-            opened(self.file) as stream,
-        ):  # of one column a blank line is a row
+        # of one column a blank line is a row
+        with translated(self.file, self.form), opened(self.file) as stream:
             index = None if len(self.columns) == 1 else index_cells(stream, self.delimiter)
         if index is None:
             first = self.columns[0]
@@ -251,9 +247,8 @@ class CsvReader(TextReader):
         for batch in full_reader._stream({column: pa.string()}, {column: "any"}):
             for kind in list(fitting):
                 try:
-                    batch.column(0).slice(0, 1).cast(
-                        kind
-                    )  # that of many fails as slowly as it succeeds
+                    # that of many fails as slowly as it succeeds
+                    batch.column(0).slice(0, 1).cast(kind)
                     batch.column(0).cast(kind)
                 except pa.ArrowInvalid:
                     fitting.remove(kind)

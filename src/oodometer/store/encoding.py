@@ -131,9 +131,8 @@ def text_figures(array: Any, column: str, text: bool) -> tuple[Array, Array]:
 
 
 ValueKind = Literal["number", "truth", "integer", "name", "text"]
-SLICE_PREFIX = (
-    "features."  # of the categories among the further columns of a record, which rows are sliced by
-)
+# of the categories among the further columns of a record, which rows are sliced by
+SLICE_PREFIX = "features."
 _MOST_SLICES = 20
 
 

@@ -22,9 +22,8 @@ from .places import is_remote, local_copy, look_at, open_remote, split_query
 
 ROW, _ROW_MB = "OODOMETER_MAX_ROW_MB", 64
 UNPACKED, _UNPACKED_MB = "OODOMETER_MAX_UNPACKED_MB", 1024
-_TIMES = (
-    100  # numbers that a model gave are packed to a half or a tenth, not to less than a hundredth
-)
+# numbers that a model gave are packed to a half or a tenth, not to less than a hundredth
+_TIMES = 100
 
 
 def most_row() -> int:

@@ -21,6 +21,7 @@ from ..arrays import Array, Ragged, as_cells, as_numpy, index_of
 from ..classes import named_classes
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
+from ..vectors import are_records
 from .arrow import MemoryReader
 from .base import BATCH_ROWS
 from .cells import table_of
@@ -109,6 +110,9 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         if hasattr(data, "to_frame"):  # a result, which is a mapping too
             raise _holds_none(data)
         return _of_arrays(data, mapping)
+    if are_records(data):
+        names = dict.fromkeys(name for row in data for name in row)
+        return _of_arrays({name: [row.get(name) for row in data] for name in names}, mapping)
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         return MemoryReader(data if isinstance(data, pa.Table) else pa.Table.from_batches([data]))
     if hasattr(data, "with_format") and hasattr(data, "features"):
@@ -187,23 +191,16 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     }
     nested = {name: pa.array(list(value)) for name, value in arrays.items() if _is_nested(value)}
     arrays = {name: value for name, value in arrays.items() if name not in nested}
-    layout = Layout.parse(
-        tuple(arrays),
-        {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in arrays},
-    )
+    renamed = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in arrays}
+    layout = Layout.parse(tuple(arrays), renamed)
     used = layout.kinds(layout.feeds.values())
-    table = table_of(arrays, layout) if used else None
-    columns = {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
-    rows = None if table is None else table.num_rows
-    # further columns, to slice by; others are left out
-    for name, value in (index_of(arrays) | arrays).items():
-        if name in used or isinstance(value, Ragged):
-            continue
-        array = as_numpy(value)
-        rows = len(array) if rows is None and array.ndim == 1 else rows
-        if array.ndim == 1 and len(array) == rows:
-            columns[name] = _further_column(array, name)
-    columns |= _of_as_many_rows(nested, rows)
+    columns: dict[str, Any] = {}
+    if used:
+        table = table_of(arrays, layout)
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+    further = {n: value for n, value in (index_of(arrays) | arrays).items() if n not in used}
+    columns |= _further_columns(further, _rows_of(columns))
+    columns |= _of_as_many_rows(nested, _rows_of(columns))
     if not columns:
         raise layout.nothing_known()
     table = pa.table(columns)
@@ -212,6 +209,21 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     return MemoryReader(
         table, None if classes is None else named_classes(classes), names, _index_column(index)
     )
+
+
+def _rows_of(columns: Mapping[str, Any]) -> int | None:
+    """The rows that columns of one length have; None where there is no column."""
+    return next(map(len, columns.values()), None)
+
+
+def _further_columns(arrays: Mapping[str, Any], rows: int | None) -> dict[str, Any]:
+    """Arrays to slice by: those with one entry a row, of the first of them where nothing else tells the rows."""
+    columns = {}
+    for name, value in arrays.items():
+        array = None if isinstance(value, Ragged) else as_numpy(value)
+        if array is not None and array.ndim == 1 and rows in (None, len(array)):
+            rows, columns[name] = len(array), _further_column(array, name)
+    return columns
 
 
 def _further_column(array: Array, name: str) -> Any:
@@ -276,16 +288,21 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
         wide = [c for c in free if getattr(arrays[c], "ndim", None) == 2 or _holds_rows(arrays[c])]
         out |= dict.fromkeys(wide, "probabilities") if len(wide) == 1 else {}
     for name, value in arrays.items():
-        field = out.get(name, name)
-        prefix = FIELDS[field].prefix if field in FIELDS and FIELDS[field].of_classes else None
-        if prefix is not None and value is not None and not isinstance(value, Ragged):
-            try:
-                array = as_cells(value)
-            except (OodometerError, TypeError, ValueError, RuntimeError):
-                continue  # refused with its reason where it is read
-            if array.ndim == 1 and array.dtype.kind in "fiu":
-                out[name] = f"{prefix}1"
+        field = FIELDS.get(out.get(name, name))
+        if field is not None and field.of_classes and field.prefix and _is_one_a_row(value):
+            out[name] = f"{field.prefix}1"
     return out
+
+
+def _is_one_a_row(value: Any) -> bool:
+    """Whether an array has a number for each row; what cannot be read is refused with its reason where it is read."""
+    if value is None or isinstance(value, Ragged):
+        return False
+    try:
+        array = as_cells(value)
+    except (OodometerError, TypeError, ValueError, RuntimeError):
+        return False
+    return array.ndim == 1 and array.dtype.kind in "fiu"
 
 
 def _holds_none(data: Any) -> UsageError:
@@ -313,9 +330,8 @@ def _of_frame(data: Any) -> Any:
         if hasattr(data, "reindex") and not any(
             name in table.column_names for name in data.index.names
         ):
-            index = index_of({"": data}) or {
-                "__index_level_0__": np.arange(len(data))
-            }  # Arrow leaves out counts
+            # Arrow leaves out counts
+            index = index_of({"": data}) or {"__index_level_0__": np.arange(len(data))}
             for name in set(index) - set(table.column_names):
                 table = table.append_column(name, pa.array(index[name]))
         return table

@@ -52,9 +52,8 @@ _EXPECTED |= dict.fromkeys(("numbers", "ragged"), "a list of numbers")
 class JsonlReader(TextReader):
     """A file of JSON objects, one a line; plain or packed (gzip, xz, bzip2)."""
 
-    types: Mapping[
-        str, str | None
-    ]  # of columns, by their first value; None where it is to be inferred
+    # of columns, by their first value; None where it is to be inferred
+    types: Mapping[str, str | None]
     odd: Strings = ()
     form = "jsonl"
     opening = ("columns", "types", "odd")

@@ -166,8 +166,14 @@ def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> Colu
             return _of_numbers(raw_numbers(array, name, True, comma), name, every)
         except NotANumber:
             pass
+    return _of_words(array, name, text, every)
+
+
+def _of_words(array: Any, name: str, text: bool, every: bool) -> ColumnEncoding:
+    """How a column becomes features whose cells are no numbers: of truth values, of names or of sentences."""
     codes, values = distinct_cells(array, name)
-    names = [category_name(value, text or pt.is_boolean(kind)) for value in values]
+    written = text or pt.is_boolean(getattr(array.type, "value_type", array.type))
+    names = [category_name(value, written) for value in values]
     filled = [cell for cell in names if cell is not None]
     if not filled:
         raise _Unfit("empty")

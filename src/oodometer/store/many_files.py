@@ -194,9 +194,8 @@ def partition_of(path: str) -> dict[str, str | None]:
     return {name: None if value == _NULL else unquote(value) for name, _, value in pairs if name}
 
 
-_AT_ONCE = (
-    16  # files whose heads are read side by side: an object store answers each after some time
-)
+# files whose heads are read side by side: an object store answers each after some time
+_AT_ONCE = 16
 _FEW = 8
 
 

@@ -92,9 +92,8 @@ class InPlace:
         with self._lock:
             self._filled += batch.rows
             if batch.noted:
-                noted = dict(
-                    Counter(record.noted) + Counter(batch.noted)
-                )  # first: the piece may be the whole
+                # first: the piece may be the whole
+                noted = dict(Counter(record.noted) + Counter(batch.noted))
                 piece._cache["noted"], record._cache["noted"] = batch.noted, noted
         return piece
 

@@ -36,9 +36,8 @@ _ANSWERS = {
     if field.elsewhere and field.kind in ("class", "number", "numbers")
 }
 _ANSWERS = (_ANSWERS - {"label"}) | {"output"}  # fields whose column may hold such cells
-_VECTORS = {
-    name for name, field in FIELDS.items() if field.kind == "numbers"
-}  # and vectors of Spark
+# and vectors of Spark
+_VECTORS = {name for name, field in FIELDS.items() if field.kind == "numbers"}
 _OFF = 0.02  # by which probabilities of a tool may miss 1
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 _NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")  # as numpy prints an array
@@ -93,38 +92,53 @@ class Unfolded:
             ) from None
 
     def _columns(self, cells: Any) -> Json:
-        if self.form == "percents":
-            return {self.column: _of_percents(cells, self.column)}
-        if self.form == "fields":
-            present = {field.name for field in cells.type}
-            lacking = pa.nulls(len(cells))
-            return {
-                output: cells.field(name) if name in present else lacking
-                for output, name in zip(self.gives, self.classes, strict=True)
-            }
+        match self.form:
+            case "percents":
+                return {self.column: _of_percents(cells, self.column)}
+            case "fields":
+                return self._of_fields(cells)
         cells = _parsed(cells, self.column) if self.text else cells
-        if self.form == "vector":
-            return {self.column: _of_vectors(cells, self.column)}
-        if self.form == "numbers by class":
-            _refuse_rows(~_valid(cells), self.column, "a number for each class", cells)
-            places = {class_text(field.name): i for i, field in enumerate(cells.type)}
-            absent = [name for name in self.classes if name not in places]
-            more = [name for name in places if name not in self.classes]
-            if absent or more:
-                raise _other_classes(self, 0, more[0] if more else None, absent)
-            return {
-                output: cells.field(places[name])
-                for output, name in zip(self.gives, self.classes, strict=True)
-            }
+        match self.form:
+            case "vector":
+                return {self.column: _of_vectors(cells, self.column)}
+            case "numbers by class":
+                return self._of_numbers(cells)
+            case "best class":
+                return self._of_best(cells)
+        matrix = self._matrix(_pairs(_single(cells), self.column))
+        return dict(zip(self.gives, map(arrow_of, matrix.T), strict=True))
+
+    def _of_fields(self, cells: Any) -> Json:
+        """The fields of objects, null where a file does not have one."""
+        present = {field.name for field in cells.type}
+        lacking = pa.nulls(len(cells))
+        return {
+            output: cells.field(name) if name in present else lacking
+            for output, name in zip(self.gives, self.classes, strict=True)
+        }
+
+    def _of_numbers(self, cells: Any) -> Json:
+        """The numbers of objects whose fields are the classes."""
+        _refuse_rows(~_valid(cells), self.column, "a number for each class", cells)
+        places = {class_text(field.name): i for i, field in enumerate(cells.type)}
+        absent = [name for name in self.classes if name not in places]
+        more = [name for name in places if name not in self.classes]
+        if absent or more:
+            raise _other_classes(self, 0, more[0] if more else None, absent)
+        return {
+            output: cells.field(places[name])
+            for output, name in zip(self.gives, self.classes, strict=True)
+        }
+
+    def _of_best(self, cells: Any) -> Json:
+        """The class with the highest score, and that score."""
         pairs = _pairs(_single(cells), self.column)
-        if self.form == "best class":
-            lengths = np.diff(pairs.offsets)
-            _refuse_rows(lengths < 1, self.column, "an answer", cells)
-            row = np.repeat(np.arange(len(lengths)), lengths)
-            best = np.lexsort((-pairs.scores, row))[pairs.offsets[:-1]]
-            label = arrow_of([pairs.names[code] for code in pairs.codes[best]])
-            return dict(zip(self.gives, (label, arrow_of(pairs.scores[best])), strict=True))
-        return dict(zip(self.gives, map(arrow_of, self._matrix(pairs).T), strict=True))
+        lengths = np.diff(pairs.offsets)
+        _refuse_rows(lengths < 1, self.column, "an answer", cells)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        best = np.lexsort((-pairs.scores, row))[pairs.offsets[:-1]]
+        label = arrow_of([pairs.names[code] for code in pairs.codes[best]])
+        return dict(zip(self.gives, (label, arrow_of(pairs.scores[best])), strict=True))
 
     def _matrix(self, pairs: Pairs) -> Array:
         """Scores with the axes (sample, class)."""
@@ -471,9 +485,8 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     values = seen.values
     if isinstance(values[0], str):
         return Unfolded(column, "percents", (column,), text=True)
-    if (
-        _is_list(values[0]) and len(values[0]) == 1 and _is_list(values[0][0])
-    ):  # of one list, as of older pipelines
+    # of one list, as of older pipelines
+    if _is_list(values[0]) and len(values[0]) == 1 and _is_list(values[0][0]):
         values = [value[0] for value in values if value]
     first = values[0]
     if _is_vector(first):

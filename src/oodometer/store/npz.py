@@ -57,9 +57,8 @@ class NpzReader(Reader):
     stated_names: Mapping[str, Strings] = field(default_factory=dict)
     rows: int | None = None
     first: int = 0
-    offsets: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of flat ragged arrays: where each row starts
+    # of flat ragged arrays: where each row starts
+    offsets: Mapping[str, str] = field(default_factory=dict)
     form = "npz"
     binding = True
 
@@ -72,9 +71,8 @@ class NpzReader(Reader):
             open(local_copy(path), "rb") as raw,
         ):
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-            for info in (
-                archive.infolist()
-            ):  # a name that is damaged in the list of files would hide an array
+            # a name that is damaged in the list of files would hide an array
+            for info in archive.infolist():
                 archive.open(info).close()
             members = {info.filename[:-4]: _member(archive, info, raw, path) for info in infos}
         columns = tuple(info.filename[:-4] for info in infos if info.filename[:-4] not in _APART)

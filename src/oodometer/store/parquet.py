@@ -66,14 +66,11 @@ class ParquetReader(Reader):
             ]
             for number in numbers:
                 group = meta.row_group(number)
-                swollen = (
-                    group.total_byte_size > _TIMES * size
-                )  # then some column is, perhaps one that is read
+                # then some column is, perhaps one that is read
+                swollen = group.total_byte_size > _TIMES * size
                 for index in range(meta.num_columns) if swollen else lists:
-                    column, path = (
-                        group.column(index),
-                        meta.schema.column(index).path,
-                    )  # a group's may be no text
+                    # a group's may be no text
+                    column, path = (group.column(index), meta.schema.column(index).path)
                     name = next((w for w in names if f"{path}.".startswith(f"{w}.")), None)
                     if name is not None:
                         cells = (

@@ -48,12 +48,7 @@ def matches(
         coded = dictionary(array, column, text)
         names = [None if value is None else str(value) for value in coded.values]
         return _classes(names, condition, text)[coded.codes]
-    if pt.is_dictionary(array.type) and (
-        array.dictionary.null_count or not pt.is_string(array.type.value_type)
-    ):
-        array = array.dictionary_decode()
-    if text and pt.is_string(array.type):
-        array = _read_as(array, pa.float64() if kind == "number" else written_as, comma)
+    array = _typed(array, pa.float64() if kind == "number" else written_as, text, comma)
     if pt.is_null(array.type):
         return np.zeros(len(array), dtype=bool)
     if pt.is_timestamp(array.type) or pt.is_date(array.type):
@@ -63,9 +58,13 @@ def matches(
     return _of_numbers(array, condition)
 
 
-def _read_as(array: Any, kind: Any, comma: bool) -> Any:
-    """Written cells as those of a type; as they are where it is none or that of texts."""
-    if kind is None or pt.is_string(kind):
+def _typed(array: Any, kind: Any, text: bool, comma: bool) -> Any:
+    """Cells that are ready to be compared: codes only of texts, and written cells as those of a type if it is known."""
+    if pt.is_dictionary(array.type) and (
+        array.dictionary.null_count or not pt.is_string(array.type.value_type)
+    ):
+        array = array.dictionary_decode()
+    if not text or not pt.is_string(array.type) or kind is None or pt.is_string(kind):
         return array
     if comma:
         import pyarrow.compute as pc

@@ -56,14 +56,10 @@ def as_table(record: Predictions) -> pa.Table:
 def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool) -> list[Column]:
     """The columns that one field becomes."""
     field, classes = FIELDS[name], record.classes or ()
-    if field.kind in ("nested", "ragged"):
-        listed = (
-            _ragged(name, value, text)
-            if field.ragged
-            else _numbers(name, value.transpose(1, 0, 2), text)
-        )
-        as_json = lambda a, b: arrow_of([*map(json.dumps, listed[2](a, b).to_pylist())])  # noqa: E731
-        return [listed if lists else (listed[0], pa.string(), as_json)]
+    if field.ragged:
+        return [_listed_or_json(_ragged(name, value, text), lists)]
+    if field.kind == "nested":
+        return [_listed_or_json(_numbers(name, value.transpose(1, 0, 2), text), lists)]
     if field.prefix and field.of_classes:
         if lists and classes == tuple(range(len(classes))):
             return [_numbers(name, value, text)]
@@ -83,6 +79,13 @@ def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool
     if field.cell in ("class", "truth", "number"):
         return [_cells(name, name, value, record.classes, text)]
     return [_plain(name, value)]
+
+
+def _listed_or_json(column: Column, lists: bool) -> Column:
+    """A column of lists, as JSON where the format has none."""
+    name, _, cells = column
+    as_json = lambda a, b: arrow_of([*map(json.dumps, cells(a, b).to_pylist())])  # noqa: E731
+    return column if lists else (name, pa.string(), as_json)
 
 
 def _wide(values: Array, text: bool) -> Array:

@@ -37,9 +37,8 @@ _FEWEST = 1024  # rows of a batch that conditions are asked of: of a few that ar
 Places = range | Array  # of each row of a batch in its file, counted from 0
 
 
-TextIndex = tuple[
-    int, tuple[tuple[int, int], ...]
-]  # rows; (byte at which a row begins, rows before it), to cut there
+# rows; (byte at which a row begins, rows before it), to cut there
+TextIndex = tuple[int, tuple[tuple[int, int], ...]]
 
 
 class Reader(ABC):
@@ -56,9 +55,8 @@ class Reader(ABC):
     stated_names: Mapping[str, Strings] = MappingProxyType({})  # likewise of the axes in AXES
     index_column: str | None = None  # that was the index of a frame, where it has a name
     cast = ""  # what else decides how cells are read, besides the plan and the file itself
-    odd: tuple[
-        str, ...
-    ] = ()  # columns whose first cells may be nested answers, or percents (`nested`)
+    # columns whose first cells may be nested answers, or percents (`nested`)
+    odd: tuple[str, ...] = ()
 
     @abstractmethod
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:

@@ -6,9 +6,9 @@ import importlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,6 @@ from .base import (
 )
 from .columns import (
     AXES,
-    IN_UTC,
     INDEX,
     Feed,
     Kind,
@@ -121,22 +120,59 @@ def _first_rows(coded: Coded) -> Array:
     return out[:-1]
 
 
+def _with_reader(piece: Piece, reader: Reader) -> Piece:
+    return replace(piece, reader=reader)
+
+
 def _rows_of(pieces: Sequence[Piece]) -> int | None:
     rows = [piece.rows for piece in pieces]
     return None if None in rows else sum(n for n in rows if n is not None)
 
 
 def _unfolded(
-    pieces: Sequence[Piece],
-    columns: Strings,
-    mapping: Mapping[str, str],
-    as_is: Strings,
+    pieces: Sequence[Piece], columns: Strings, how: _Reading
 ) -> tuple[Sequence[Piece], Strings, Mapping[str, str]]:
-    """Pieces, columns and renamings with the columns that nested answers give."""
+    """Pieces, columns and renamings, with the columns that nested answers give where there may be any."""
+    mapping = how.mapping or {}
+    # texts of a column that is the score by its renaming alone may be percents
+    if not pieces or not (pieces[0].reader.odd or "score" in mapping.values()):
+        return pieces, columns, mapping
     from .nested import unfold
 
+    as_is = (*how.extra, *(condition.column for condition in how.where))
     columns, mapping, unfolded = unfold(pieces[0].reader, columns, mapping, as_is)
     return [replace(piece, unfolded=unfolded) for piece in pieces], columns, mapping
+
+
+class _Place(NamedTuple):
+    """Where a class comes first; the row, from 1 on, is None where the column names the class and no cell holds it."""
+
+    column: str
+    file: str | None
+    row: int | None
+
+
+@dataclass
+class _SeenClasses:
+    """What a pass has found in ``columns`` of classes, and where each class comes first."""
+
+    columns: dict[str, set[Any]]
+    at: dict[Any, _Place] = field(default_factory=dict)
+    labels: set[Any] = field(default_factory=set)
+    predicted: set[Any] = field(default_factory=set)
+    answered: bool = True
+    rows: int = 0
+
+    def add(
+        self, coded: Coded, name: str, column: str, file: str | None, places: Sequence[int] | Array
+    ) -> None:
+        """Count cells of a field of this name, each of which has a place in its file."""
+        self.columns[column].update(coded.values)
+        (self.labels if name == "label" else self.predicted).update(coded.values)
+        self.answered &= name != "prediction" or not bool((coded.codes < 0).any())
+        for value, row in zip(coded.values, _first_rows(coded).tolist(), strict=True):
+            if value not in self.at or self.at[value].row is None:
+                self.at[value] = _Place(column, file, int(places[row]) + 1 if row >= 0 else None)
 
 
 class ReaderSource(Source):
@@ -147,45 +183,31 @@ class ReaderSource(Source):
     def __init__(
         self,
         opened: tuple[str | None, Sequence[Piece], Strings],
-        axes: Axes | None,
-        mapping: Mapping[str, str] | None,
-        extra: Iterable[str],
-        where: Sequence[Condition] = (),
-        times: TimeFormat = IN_UTC,
-        *,
+        how: _Reading,
         notes: Strings = (),
-        as_far_as_known: bool = False,
     ) -> None:
         path, pieces, columns = opened
-        self.notes = notes
-        self.path, self._wanted, self._times, extra = path, axes, times, tuple(extra)
+        self.path, self.notes, self._wanted, self._times = path, notes, how.axes, how.times
         try:
-            # texts of a column that is the score by its renaming alone may be percents
-            is_renamed = "score" in (mapping or {}).values()
-            if pieces and (pieces[0].reader.odd or is_renamed):
-                as_is = (*extra, *(condition.column for condition in where))
-                pieces, columns, mapping = _unfolded(pieces, columns, mapping or {}, as_is)
-            if as_far_as_known:
-                self.unread = unread_renamings(columns, mapping or {}, path)
-                mapping = {c: ours for c, ours in (mapping or {}).items() if c not in self.unread}
-            self.layout = layout = Layout.parse(columns, mapping, extra, path)
-            self.pieces = tuple(
-                replace(piece, reader=piece.reader.bound(layout)) for piece in pieces
-            )
+            pieces, columns, mapping = _unfolded(pieces, columns, how)
+            if how.as_far_as_known:
+                self.unread = unread_renamings(columns, mapping, path)
+                mapping = {c: ours for c, ours in mapping.items() if c not in self.unread}
+            self.layout = layout = Layout.parse(columns, mapping, how.extra, path)
+            readers = [piece.reader.bound(layout) for piece in pieces]
         except InputError as error:
             raise error.at(file=path) from None
+        self.pieces = tuple(map(_with_reader, pieces, readers))
         if _rows_of(self.pieces) == 0:
             raise no_rows(path)
-        if where:
-            self._leave_out(bound(where, layout, path))
+        if how.where:
+            self._leave_out(bound(how.where, layout, path))
         self._rows = _rows_of(self.pieces)
-        if layout.wide_classes is not None:
-            wanted = None if axes is None else axes.classes
-            layout.aligned(layout.wide_classes if wanted is None else wanted, path)
+        self._check_wide()
         # what is the same in all files stands in the reader of the first
         self.first = self.pieces[0].reader
         self.raw_text, self.decimal_comma = self.first.text, self.first.comma
-        self.name = (path or self.first.form) + (f" where {said(self.where)}" if where else "")
+        self.name = (path or self.first.form) + (f" where {said(self.where)}" if how.where else "")
         self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
         self.index = INDEX if self.holds(INDEX) else self.first.index_column
         self._settled: Plan | None = None
@@ -193,8 +215,15 @@ class ReaderSource(Source):
         self.kept_alive: Any = None  # what must live as long as this: the temporary file of a frame
         if not layout.feeds:
             self.lacking = layout.nothing_known(path)
-            if not as_far_as_known:
+            if not how.as_far_as_known:
                 raise self.lacking
+
+    def _check_wide(self) -> None:
+        """Refuse wide columns that are not those of the classes that are wanted."""
+        classes = self.layout.wide_classes
+        if classes is not None:
+            wanted = None if self._wanted is None else self._wanted.classes
+            self.layout.aligned(classes if wanted is None else wanted, self.path)
 
     def _leave_out(self, where: Iterable[Condition]) -> None:
         """Leave out rows of which not all conditions hold, and files whose folders say that none does."""
@@ -330,39 +359,42 @@ class ReaderSource(Source):
         first, pieces = self.first, self.pieces
         if not isinstance(first, TextReader):
             return pieces
-        readers: Any = [piece.reader for piece in pieces]
-        loose = [*self.layout.extra.values(), *(c.column for c in self.where if c.kind == "any")]
-        columns = [
-            name
-            for name in dict.fromkeys(loose)
-            if all(name in reader.columns for reader in readers)
-        ]
         alone, stamp = self.path == first.file, pieces[0].stamp
+        columns = self._loose_columns()
         try:
-            cut = not alone or (
-                stamp is not None and stamp.size > _SMALL and not packing(first.file)
-            )
+            is_large = stamp is not None and stamp.size > _SMALL and not packing(first.file)
+            cut = is_large or not alone
             if not cut and not columns:
                 return pieces
             fact_names = ["index"] * cut + [TYPE + name for name in columns if first.finds_types]
             facts = _facts(pieces, [fact_names] * len(pieces), each)
-            pairs = list(zip(facts, readers, strict=True))
-            types = {
-                name: [entry.get(TYPE + name) or reader.type_of(name) for entry, reader in pairs]
-                for name in columns
-            }
-            readers = first.agreeing(readers, types)
+            readers = self._agreeing(first, columns, facts)
         except InputError as error:
             raise error.at(file=self.path) from None
-        for i, (rows, marks) in enumerate(entry["index"] for entry in facts if cut):
-            readers[i] = replace(readers[i], rows=rows, marks=tuple(map(tuple, marks)))
-        counted = zip(pieces, readers, strict=True)
-        self._counted = tuple(
-            replace(piece, reader=reader) for piece, reader in counted if reader.rows or alone
-        )
+        if cut:
+            for i, (rows, marks) in enumerate(entry["index"] for entry in facts):
+                readers[i] = replace(readers[i], rows=rows, marks=tuple(map(tuple, marks)))
+        counted = map(_with_reader, pieces, readers)
+        self._counted = tuple(piece for piece in counted if piece.reader.rows or alone)
         if not self._counted:
             raise no_rows(self.path)
         return self._counted
+
+    def _loose_columns(self) -> list[str]:
+        """Columns of the user, in all files, whose type is that of their cells."""
+        loose = [*self.layout.extra.values(), *(c.column for c in self.where if c.kind == "any")]
+        in_all = set[str].intersection(*(set(piece.reader.columns) for piece in self.pieces))
+        return [name for name in dict.fromkeys(loose) if name in in_all]
+
+    def _agreeing(self, first: TextReader, columns: Sequence[str], facts: Sequence[Json]) -> Any:
+        """The readers, which read the columns as one type, that which was found or which is known without reading."""
+        readers: Any = [piece.reader for piece in self.pieces]
+        pairs = list(zip(facts, readers, strict=True))
+        types = {
+            name: [entry.get(TYPE + name) or reader.type_of(name) for entry, reader in pairs]
+            for name in columns
+        }
+        return first.agreeing(readers, types)
 
     def ranges(self, target_rows: int, each: Each = in_threads) -> list[Piece]:
         """Pieces of about so many rows that know how many are before them, none with rows of two files. Where
@@ -394,9 +426,8 @@ class ReaderSource(Source):
     def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Ranges of row groups, record batches or rows, or of the bytes of text."""
         pieces = self.ranges(target_rows, each)
-        together = any(
-            piece.before is None for piece in pieces
-        )  # one after another: only a pass tells their rows
+        # one after another: only a pass tells their rows
+        together = any(piece.before is None for piece in pieces)
         return [
             self._part(group)
             for group in ([tuple(pieces)] if together else [(piece,) for piece in pieces])
@@ -407,9 +438,8 @@ class ReaderSource(Source):
     ) -> Iterator[Predictions]:
         """One pass over everything."""
         done = 0
-        pieces = (
-            self.counted() if self.layout.extra or self.where else self.pieces
-        )  # whose types must agree
+        # whose types must agree
+        pieces = self.counted() if self.layout.extra or self.where else self.pieces
         for record in self._part(pieces).batches(fields, rows):
             done += record.rows
             yield record
@@ -603,35 +633,26 @@ class ReaderSource(Source):
         feeds = tuple(f for f in self.layout.feeds.values() if f.kind in ("class", "classes"))
         if not feeds:
             return None
-        text, answered, kinds = self.first.text, True, self.layout.kinds(feeds, extra=False)
+        text, kinds = self.first.text, self.layout.kinds(feeds, extra=False)
         feed_columns = [(feed, name) for feed in feeds for name in feed.columns]
-        at: dict[Any, tuple[str, str | None, int | None]] = {}  # where each class comes first
-        predicted: set[Any] = set()
-        labels: set[Any] = set()
-        of_column: dict[str, set[Any]] = {name: set() for _, name in feed_columns}
-        done = 0
+        found = _SeenClasses({name: set() for _, name in feed_columns})
         for piece in self.pieces:
             for batch, places in piece.tables(kinds, BATCH_ROWS):
-                done += len(places)
+                found.rows += len(places)
                 for feed, name in feed_columns:
                     with piece.located(places):
                         coded = decode.seen(batch.column(name), feed, name, text)
-                    of_column[name].update(coded.values)
-                    (labels if feed.field == "label" else predicted).update(coded.values)
-                    answered &= feed.field != "prediction" or not bool((coded.codes < 0).any())
-                    first = _first_rows(coded)
-                    for value, row in zip(coded.values, first.tolist(), strict=True):
-                        if value not in at or at[value][2] is None:
-                            at[value] = name, piece.file, int(places[row]) + 1 if row >= 0 else None
-                    if len(of_column[name]) > MOST_CLASSES:
-                        self._refuse_numbers_and_ids(of_column, at, done)
-        self._refuse_numbers_and_ids(of_column, at, done)
+                    found.add(coded, feed.field, name, piece.file, places)
+                    if len(found.columns[name]) > MOST_CLASSES:
+                        self._refuse_numbers_and_ids(found)
+        self._refuse_numbers_and_ids(found)
+        at, labels, predicted = found.at, found.labels, found.predicted
         if (pair := spelt_otherwise(labels, predicted)) is not None:
             column, file, row = at[pair[0]]
             refuse_other_spelling(labels, predicted, column=column, file=file, row=row)
         classes = predicted | without_missing(labels, predicted)
         classes.discard(None)
-        if not answered:
+        if not found.answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
         order = sorted(
             (value for value in at if value in classes), key=lambda value: value not in predicted
@@ -639,7 +660,7 @@ class ReaderSource(Source):
         return self._of_one_type(order, at)
 
     def _of_one_type(
-        self, classes: Sequence[Any], at: Mapping[Any, tuple[str, str | None, int | None]]
+        self, classes: Sequence[Any], at: Mapping[Any, _Place]
     ) -> tuple[int | str, ...]:
         """Classes in their order, integers or texts; `InputError` where they are both, by where each comes ``at``."""
 
@@ -661,20 +682,15 @@ class ReaderSource(Source):
             expected, got=got, column=column, file=file, row=row, remedy="make them one type"
         )
 
-    def _refuse_numbers_and_ids(
-        self,
-        columns: Mapping[str, set[Any]],
-        at: Mapping[Any, tuple[str, str | None, int | None]],
-        rows: int,
-    ) -> None:
-        """Raise `InputError` where class columns hold a regression, or ids; ``at``: where each value comes first."""
-        texts = set().union(*columns.values()) - {None}
+    def _refuse_numbers_and_ids(self, found: _SeenClasses) -> None:
+        """Raise `InputError` where class columns hold a regression, or ids."""
+        texts, at = set().union(*found.columns.values()) - {None}, found.at
         if self.first.text and len(texts) > MOST_DECIMALS and are_decimals(texts):
             column, file, row = at[
                 next(v for v in at if v in texts and not isinstance(class_names([v])[0], int))
             ]
             raise regression(len(texts), file=file, row=row, column=column)
-        refuse_ids_among(columns, rows)
+        refuse_ids_among(found.columns, found.rows)
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]
@@ -686,16 +702,7 @@ class ReaderSource(Source):
             if feed is None or not (feed.wide or name in widths):
                 continue
             size = len(feed.columns) if feed.wide else widths[name]
-            names = feed.names if feed.wide else self.first.stated_names.get(axis)
-            if feed.kind == "raw" and self.encoding is not None:
-                names = self.encoding.names
-            if names is not None and (len(names) != size or len(set(names)) < size):
-                raise InputError(
-                    f"{size} distinct names, one for each {axis}",
-                    got=f"{len(names)}",
-                    column=f"names_{axis}",
-                    remedy="name every entry once, in their order",
-                )
+            names = self._names_along(axis, feed, size)
             order, names = order_along(
                 axis, names, size, feed.wide, self._wanted or Axes(), self.path
             )
@@ -705,6 +712,20 @@ class ReaderSource(Source):
             if names is not None:
                 named[axis] = names
         return replace(layout, feeds=feeds), named
+
+    def _names_along(self, axis: str, feed: Feed, size: int) -> Strings | None:
+        """The names that the data give the entries of an axis; `InputError` where these are not one for each."""
+        names = feed.names if feed.wide else self.first.stated_names.get(axis)
+        if feed.kind == "raw" and self.encoding is not None:
+            names = self.encoding.names
+        if names is not None and (len(names) != size or len(set(names)) < size):
+            raise InputError(
+                f"{size} distinct names, one for each {axis}",
+                got=f"{len(names)}",
+                column=f"names_{axis}",
+                remedy="name every entry once, in their order",
+            )
+        return names
 
 
 @dataclass(frozen=True)
@@ -908,16 +929,7 @@ class _Reading:
         self, opened: tuple[str | None, Sequence[Piece], Strings], notes: Strings = ()
     ) -> ReaderSource:
         """The source of a name, pieces and their columns."""
-        return ReaderSource(
-            opened,
-            self.axes,
-            self.mapping,
-            self.extra,
-            self.where,
-            self.times,
-            notes=notes,
-            as_far_as_known=self.as_far_as_known,
-        )
+        return ReaderSource(opened, self, notes)
 
 
 def _open_path(path: Any, how: _Reading, format: str | None = None) -> Source:

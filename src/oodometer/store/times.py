@@ -42,7 +42,8 @@ _PATTERNS["basic"] = (
     .replace(_CLOCK, r"(?P<clock>\d{4}(?:\d\d)?)")
     .replace("(?:t|:|,? +)", "[t ]?")
 )
-_PATTERNS["year last"] = (  # as C and `date` write them
+# as C and `date` write them
+_PATTERNS["year last"] = (
     r"^(?i:(?P<date>(?:[a-z]{3} )?[a-z]{3} +\d\d?) (?P<clock>\d\d:\d\d:\d\d)"
     r"(?P<rest>(?: [a-z+-][\w+-]*)?) (?P<year>\d{4}))$"
 )
@@ -50,12 +51,8 @@ _REST = re.compile(
     r" ?(?:([ap])\.?m\.? ?)?(z|utc|gmt|(?:utc|gmt)?([+-])(\d\d)(?::?([0-5]\d))?)?(?:\[[\w/+-]+\]| \([a-z ]+\))?",
     re.ASCII,
 )
-_EPOCHS = {
-    "s": (9, 10),
-    "ms": (12, 13),
-    "us": (15, 16),
-    "ns": (18, 19),
-}  # their digits from 1973 to 2286
+# their digits from 1973 to 2286
+_EPOCHS = {"s": (9, 10), "ms": (12, 13), "us": (15, 16), "ns": (18, 19)}
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _DIGITS = " (8 digits are a day, 14 a second; since 1970, 10 are seconds, 13 milli-, 16 micro-, 19 nanoseconds)"
 _EXAMPLES = {"basic": "20260131T120000", "month name": "Jan 31, 2026 12:00"}
@@ -131,12 +128,10 @@ def _text(array: Any) -> Any:
         import pyarrow.compute as pc
 
         array = array.cast(pa.float64())
-        array = pc.if_else(
-            pc.less(pc.abs(array), 1e18 * 9), array, pa.scalar(None, pa.float64())
-        )  # not NaN either
-        are_integers = pc.all(
-            pc.equal(pc.floor(array), array)
-        ).as_py()  # as pandas keeps integers beside nulls
+        # not NaN either
+        array = pc.if_else(pc.less(pc.abs(array), 1e18 * 9), array, pa.scalar(None, pa.float64()))
+        # as pandas keeps integers beside nulls
+        are_integers = pc.all(pc.equal(pc.floor(array), array)).as_py()
         array = array.cast(pa.int64() if are_integers else pa.decimal128(38, 6))
     if pt.is_integer(array.type) or pt.is_decimal(array.type):
         return array.cast(pa.string())

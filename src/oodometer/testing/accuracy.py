@@ -124,7 +124,7 @@ def _headline(item: Estimation | Part, metric: str) -> Headline:
 def _message(result: Estimation, metric: str, end: End, limit: float, trust: str | None) -> str:
     """What is wrong, in a line each, the whole first, and the number with its worst parts; "" where it holds."""
     text: Callable[[float], str] = percent if metric == "accuracy" else number
-    head, reference = _headline(result, metric), metrics_of(result)[metric].reference
+    head = _headline(result, metric)
     every = [("chunk", part) for part in result.chunks] + [
         ("slice", part) for part in result.slices
     ]
@@ -141,13 +141,19 @@ def _message(result: Estimation, metric: str, end: End, limit: float, trust: str
         lines.append(f"{metric} is estimated too low, below {text(limit)}, in {which}")
     if not lines:
         return ""
+    lines += [*_about_number(result, metric, text), *_worst_parts(parts, text)]
+    return "\n".join([*lines, *(f"  warning: {warning}" for warning in result.warnings)])
+
+
+def _about_number(result: Estimation, metric: str, text: Callable[[float], str]) -> list[str]:
+    """The number with its interval, its trust and the reference's, a line each."""
+    head, reference = _headline(result, metric), metrics_of(result)[metric].reference
     ends = f"{text(head.lower)} to {text(head.upper)}, {percent(head.level, None)} {head.kind} interval"
-    lines.append(f"  {metric}: {text(head.value)}, {ends}")
+    lines = [f"  {metric}: {text(head.value)}, {ends}"]
     lines.append(f"  trust {head.trust}: {head.why}" if head.why else f"  trust {head.trust}")
     if reference is not None:
         lines.append(f"  reference: {text(reference)} on {result.reference['rows']:,} rows")
-    lines += _worst_parts(parts, text)
-    return "\n".join([*lines, *(f"  warning: {warning}" for warning in result.warnings)])
+    return lines
 
 
 def _worst_parts(

@@ -234,9 +234,8 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     before, untouched = _snapshot(reference), pickle.dumps(vars(fresh))
     fitted = fresh.fit(reference)
     assert pickle.dumps(vars(fresh)) == untouched, "fit changes the object that it is called on"
-    if (
-        _answer(fitted, target) is None
-    ):  # a method that needs overlap may refuse a shifted target, never its own kind
+    # a method that needs overlap may refuse a shifted target, never its own kind
+    if _answer(fitted, target) is None:
         target = example_record(300, seed=2, labelled=False)
     of_target = _snapshot(target)
     result = fitted.estimate(target)
@@ -384,12 +383,10 @@ def check_metric(factory: Callable[..., Any]) -> None:
     metric = factory()
     _check_documented(type(metric))
     of_classes = metric.why_not(example_record(50)) is None
-    example = (
-        example_record if of_classes else example_candidates
-    )  # some metrics are of candidates alone
-    if (
-        metric.why_not(example(50)) is not None
-    ):  # or of questions asked several times, or not answered
+    # some metrics are of candidates alone
+    example = example_record if of_classes else example_candidates
+    # or of questions asked several times, or not answered
+    if metric.why_not(example(50)) is not None:
 
         def example(*args: Any, **how: Any) -> Predictions:
             repeated = example_record(*args, **how)

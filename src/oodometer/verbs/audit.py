@@ -39,6 +39,7 @@ from ..results import Estimate, Interval
 from ..results.alarms import AlarmRule
 from ..store import Source, refuse_clashes
 from ..store.where import parse_where
+from ..vectors import several
 from .clusters import clustered_labels
 from .estimate import estimated
 from .estimate_job import EstimateJob
@@ -185,8 +186,8 @@ def _read(options: AuditJob, execution: Execution) -> _Read:
     sources = opener.references(options.reference, options.classes)
     target = opener.target(options.target, where=options.where)
     _check_key(target, options)
-    label_inputs = options.labels if isinstance(options.labels, (list, tuple)) else [options.labels]
-    files = [open_labels(data, opener.labels) for data in label_inputs if data is not None]
+    given = [] if options.labels is None else several(options.labels)
+    files = [open_labels(data, opener.labels) for data in given if data is not None]
     opener.check()
     quiet = execution.heard_by(None)
     reference = Predictions.concat(
@@ -280,10 +281,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
     # of the target's own labels the estimate has spoken
     of_truth = _said_of_truth(parts, scored) if files else []
     suggestion = _suggest(scored, parts, sources[0], options) if options.suggest else None
-    expected = None
-    if options.expected_widths:
-        today = judged.estimate or headline
-        expected = _expected(scored, judged.labels, today.interval, options)
+    today = judged.estimate or headline
     none = np.zeros(0, dtype=np.int64)
     row, right = (none, none) if sampled is None else (sampled.row, sampled.correct)
     return Audit(
@@ -313,7 +311,7 @@ def _audit(options: AuditJob, execution: Execution) -> Audit:
         explained=_explained(score, slope),
         noticeable=judged.noticeable,
         strata=strata(score, row, right, None if suggestion is None else suggestion.row),
-        expected_widths=expected,
+        expected_widths=_expected(scored, judged.labels, today.interval, options),
         proxy=scored.proxy.name,
         believed=audited(estimation, posterior),
         suggest_by=options.suggest_by,
@@ -427,7 +425,7 @@ def _said_of_truth(parts: Sequence[LabelledRows], scored: _Scored) -> list[str]:
 def _suggest(
     scored: _Scored, parts: Sequence[LabelledRows], reference: Source, options: AuditJob
 ) -> Suggestion:
-    """Rows to label next, which are written where so asked."""
+    """Rows to label next; they are written to the file that is named."""
     done = [part.row[part.correct >= 0] for part in parts]
     suggestion = suggest(
         scored.score,
@@ -449,10 +447,14 @@ def _suggest(
     return suggestion
 
 
-def _expected(scored: _Scored, labels: int, today: Interval, options: AuditJob) -> ExpectedWidths:
-    """Widths to expect of more labels, planned for half a hit among one label more, so that no errors among few labels
-    do not promise a point.
+def _expected(
+    scored: _Scored, labels: int, today: Interval, options: AuditJob
+) -> ExpectedWidths | None:
+    """Widths to expect of more labels, where so asked; planned for half a hit among one label more, so that no errors
+    among few labels do not promise a point.
     """
+    if not options.expected_widths:
+        return None
     accuracy = today.value if not labels else (labels * today.value + 0.5) / (labels + 1)
     # four times the labels halve an interval, and nobody plans from ten to a thousand
     far = max(300, 8 * labels)

@@ -91,7 +91,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Design:
-    """Clusters of a reference and a target, and the accuracy and rows of the reference."""
+    """Clusters of a reference and a target, and the accuracy and rows of the reference; ``Design()``: all rows are
+    independent, and every number stays as it is.
+    """
 
     reference: Side = field(default_factory=Side)
     target: Side = field(default_factory=Side)
@@ -127,10 +129,8 @@ class Design:
         """What is said of the reference, its accuracy with the interval of clusters."""
         if self.reference.effect <= 1:
             return reference
-        interval = Interval(
-            *(reference[name] for name in ("accuracy", "lower", "upper", "level", "kind"))
-        )
-        wide = widened(interval, self.reference.effect)
+        numbers = (reference[name] for name in ("accuracy", "lower", "upper", "level", "kind"))
+        wide = widened(Interval(*numbers), self.reference.effect)
         return {**reference, "lower": wide.lower, "upper": wide.upper, "kind": wide.kind}
 
     def said(self) -> list[str]:
@@ -157,21 +157,11 @@ def side_of(
     labelled: bool,
 ) -> Side:
     """The clusters of a sample, of correctness where ``labelled``, else of the confidence."""
-    columns = [cluster_column(source, cluster, rows) for source in sources]
     none = Side(tuple(sources[0].columns))
-    if None in columns:
+    clustered = _dependent_rows(sources, cluster, rows)
+    if clustered is None:
         return none
-    column = str(columns[0])
-    if _all_differ(sources, column):
-        return none
-    keys = np.concatenate([keys_of(source, column) for source in sources])
-    different = len(np.unique(keys))
-    if different == 1 < len(keys) and cluster is not None:
-        raise UsageError(
-            f"{sources[0].name}: column {column} holds one value in all rows; leave --cluster out"
-        )
-    if not 1 < different < len(keys):
-        return none
+    column, keys = clustered
     counts = None if statistics is None else statistics.label_counts
     values, cells = [], []
     for batch in (batch for source in sources for batch in source.batches(fields=_FIELDS)):
@@ -196,6 +186,25 @@ def side_of(
         outputs=outputs,
         sizes=sums.rows / sums.worth,
     )
+
+
+def _dependent_rows(
+    sources: Sequence[Source], cluster: str | None, rows: int
+) -> tuple[str, Array] | None:
+    """The column of clusters and the key of each row's; None where there is none, or rows are all apart or all one."""
+    columns = [cluster_column(source, cluster, rows) for source in sources]
+    if None in columns:
+        return None
+    column = str(columns[0])
+    if _all_differ(sources, column):
+        return None
+    keys = np.concatenate([keys_of(source, column) for source in sources])
+    different = len(np.unique(keys))
+    if different == 1 < len(keys) and cluster is not None:
+        raise UsageError(
+            f"{sources[0].name}: column {column} holds one value in all rows; leave --cluster out"
+        )
+    return (column, keys) if 1 < different < len(keys) else None
 
 
 def _correctness(batch: Predictions) -> Array:

@@ -13,7 +13,14 @@ import numpy as np
 import pyarrow.types as pt
 
 from ..arrays import Array
-from ..classes import MOST_DECIMALS, are_decimals, columns_by_decisions, without_missing
+from ..classes import (
+    MOST_DECIMALS,
+    YES_AND_NO,
+    are_decimals,
+    class_by_share,
+    columns_by_decisions,
+    without_missing,
+)
 from ..errors import InputError
 from ..scores import stated_confidence
 from ..store.base import name_order
@@ -139,14 +146,7 @@ class ColumnEvidence:
 
     def likelier(self, label: ColumnEvidence) -> str | None:
         """The one of two classes whose share of the rows is the mean of these numbers; None where both may be."""
-        mask = np.isfinite(self.numbers) & np.isin(label.texts, label.classes)
-        p = self.numbers[mask]
-        shares = [float((label.texts[mask] == name).mean()) for name in label.classes]
-        error = float(np.sqrt((p.var() + shares[0] * shares[1]) / max(len(p), 1)))
-        off = [abs(float(p.mean()) - share) / max(error, 1e-9) for share in shares]
-        if min(off) > BEYOND or max(off) <= BEYOND:
-            return None
-        return label.classes[int(np.argmin(off))]
+        return class_by_share(self.numbers, label.texts, label.classes)
 
     def is_calibrated(self, label: ColumnEvidence) -> bool:
         """Whether it tells the second of two classes better than the frequency of that class does."""
@@ -162,65 +162,13 @@ class ColumnEvidence:
         return (
             len(words) > 1
             and not all(name.isdecimal() for name in words)
-            and not words <= _POSITIVE.keys()
+            and not words <= YES_AND_NO
         )
 
     def goes_with(self, label: ColumnEvidence) -> float:
         """As `beyond_chance`, of the class in each row."""
         same = self.texts[:, None] == np.array(self.classes, dtype=object)
         return beyond_chance(same.astype(float), self.classes, label.texts)
-
-
-# Of two words for classes, the one that a probability without a name is of; 1 of numbers is the larger one.
-_POSITIVE = {
-    **dict.fromkeys(
-        (
-            "yes",
-            "y",
-            "true",
-            "t",
-            "positive",
-            "pos",
-            "+",
-            "present",
-            "case",
-            "event",
-            "success",
-            "1",
-        ),
-        1,
-    ),
-    **dict.fromkeys(
-        (
-            "no",
-            "n",
-            "false",
-            "f",
-            "negative",
-            "neg",
-            "-",
-            "absent",
-            "control",
-            "nonevent",
-            "failure",
-            "0",
-        ),
-        0,
-    ),
-}
-
-
-def positive_of(classes: Sequence[str]) -> str | None:
-    """The one of two classes that a lone probability is of by their names alone; None where these do not tell.
-
-    >>> positive_of(["no", "yes"]), positive_of(["pos", "neg"]), positive_of(["0", "1"]), positive_of(["a", "b"])
-    ('yes', 'pos', '1', None)
-    """
-    numbers = class_names(classes)
-    if all(isinstance(number, int) for number in numbers):
-        return str(max(int(number) for number in numbers))
-    codes = [_POSITIVE.get(name.strip().lower()) for name in classes]
-    return classes[codes.index(1)] if sorted(map(str, codes)) == ["0", "1"] else None
 
 
 def proved_order(probabilities: Array, decision: ColumnEvidence) -> list[str] | None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,7 @@ def compare(options: CompareJob) -> Comparison:
 def _read(options: CompareJob, execution: Execution, unseen: bool) -> Comparison:
     """The comparison of the files; with ``unseen`` labels may be of classes that a model does not know."""
     models = options.models
-    opener = opener_for(options)
+    opener = opener_for(options, offers_weight=options.weight is None and not options.unweighted)
     joined = [
         _joined(data, options, opener, options.labels, unseen, file_of_model(position))
         for position, data in enumerate(models)
@@ -166,7 +166,8 @@ def _joined(
     file: str = "predictions",
 ) -> Joined:
     """A labelled file, whose truth may stand in a file of ``labels``; ``unseen``: as `_read` has it."""
-    extra = [name for name in (options.cluster,) if name is not None and name not in FIELDS]
+    named = (options.cluster, options.weight)
+    extra = [name for name in named if name is not None and name not in FIELDS]
     source = opener.with_ids(
         data, options.cluster, options.classes, extra, where=options.where, file=file
     )
@@ -219,7 +220,7 @@ def _compared(
         rankings["target"] = rankings_on_target(titles, curves)
     level, gap = options.level, difference_of(domains[0], options.level)
     best, groups, every = to_best(domains[0], level)
-    findings = [finding for domain in domains for finding in findings_of(domain)]
+    findings = chain.from_iterable(map(findings_of, domains))
     return Comparison(
         models=tuple(records),
         level=level,
@@ -233,7 +234,7 @@ def _compared(
         groups=tuple(groups),
         every_pair=tuple(every),
         rankings=rankings,
-        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
+        disagreements=tuple(chain.from_iterable(map(disagreements, domains))),
         pairs=(*(row for domain in domains for row in pairs_of(domain, level)), *on_target),
         tasks=tuple(tasks_of(domains[0], gap, level)),
         beside=tuple(beside_rows(domains[0].beside, domains[0].models, gap["a"], gap["b"], level)),

@@ -23,12 +23,13 @@ from .compare_rows import Domain
 
 SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 
+# those without replicates have no share beside their rank
 RANKED = (
     "mean_score",
     *REPLICATED,
     "brier",
     "ece",
-)  # those without replicates have no share beside their rank
+)
 # Metrics whose rankings are held against each other; aurc is auc_coverage upside down.
 _HELD = (
     "accuracy",
@@ -208,7 +209,7 @@ def tasks_of(domain: Domain, gap: Plain, level: float) -> list[Json]:
         ends = Interval(
             comparison.value, comparison.lower, comparison.upper, level, "asymptotic"
         ).to_dict()
-        values = dict(zip(domain.models, part.scores.mean(axis=1).tolist(), strict=True))
+        values = dict(zip(domain.models, part.means.tolist(), strict=True))
         out.append(
             {
                 "task": task,

@@ -184,8 +184,8 @@ def findings_on_targets(
     order = sorted(range(len(curves)), key=lambda model: -values[model])
     for first, second in combinations(order, 2) if by_models else pairwise(order):
         pair, (a, b) = by_models.get((min(first, second), max(first, second))), (first, second)
-        if pair is not None and pair["p_a_better"] != 0.5:
-            a, b = (min(a, b), max(a, b)) if pair["p_a_better"] > 0.5 else (max(a, b), min(a, b))
+        if pair is not None:
+            a, b = _likely_better_first(pair["p_a_better"], first, second)
         better, worse = curves[a][of], curves[b][of]
         say = f"on the target {titles[a]} is {'by its labels' if all_labelled else 'estimated'} ahead of {titles[b]}"
         if pair is None:
@@ -209,6 +209,14 @@ def findings_on_targets(
             }
         )
     return out
+
+
+def _likely_better_first(p: float, first: int, second: int) -> tuple[int, int]:
+    """Two models in the order of how likely each is better; ``p``: that the one with the lower number is."""
+    if p == 0.5:
+        return first, second
+    low, high = sorted((first, second))
+    return (low, high) if p > 0.5 else (high, low)
 
 
 def _beaten(pairs: Mapping[tuple[int, int], Plain], models: int) -> list[float]:

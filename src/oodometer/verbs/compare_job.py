@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
@@ -10,6 +11,7 @@ from ..metrics.disca import check_options, check_weights
 from ..metrics.reliability import SHORT
 from ..plain import Json
 from ..registry import create, named
+from ..vectors import given_pair, is_bare
 from .opening import listed
 from .options import CompareOptions
 
@@ -21,6 +23,10 @@ class CompareJob(CompareOptions):
     """What `compare` was asked; `UsageError` for options that make no sense together."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.models, Mapping):
+            self._take_names(self.models)
+        if is_bare(self.labels) and isinstance(self.models, (list, tuple)):
+            self._take_truth(self.models)
         super().__post_init__()
 
         self.shares()
@@ -31,6 +37,35 @@ class CompareJob(CompareOptions):
             raise UsageError(
                 "--metric compares who is right by question, --judge corrects verdicts: leave one of them out"
             )
+        if self.weight is not None and self.unweighted:
+            raise UsageError(f"{self.unweighted[0]} is not weighted; leave it or --weight out")
+
+    @property
+    def unweighted(self) -> list[str]:
+        """Options that were given whose answer knows no weights."""
+        given = {
+            "--judge": self.judge,
+            "--metric": self.metrics,
+            "--anytime": self.anytime,
+            "--target": self.target,
+            "--energy": self.energy,
+            "--parameters": self.parameters,
+        }
+        return [option for option, value in given.items() if value]
+
+    def _take_names(self, models: Mapping[Any, Any]) -> None:
+        """Models by name become names and models; `UsageError` where names are given twice."""
+        if self.names:
+            raise UsageError("the mapping of models names them: leave names= out")
+        object.__setattr__(self, "names", tuple(str(name) for name in models))
+        object.__setattr__(self, "models", list(models.values()))
+
+    def _take_truth(self, models: Sequence[Any]) -> None:
+        """What models say as arrays, beside the truth as one, become tables, whose columns it names."""
+        if models and all(map(is_bare, models)):
+            pairs = [given_pair(self.labels, p, self.classes, self.positive) for p in models]
+            object.__setattr__(self, "models", pairs)
+            object.__setattr__(self, "labels", None)
 
     def curves(self) -> list[tuple[str, int]]:
         """The curves of k answers to a question that are compared, each with its k; `UsageError` for other metrics."""
@@ -115,4 +150,5 @@ class CompareJob(CompareOptions):
         out |= {"score": self.score, "cluster": self.cluster}
         out |= {name: list(getattr(self, name)) for name in ("didma_weights", "nidma_weights")}
         out["energy_unit"] = self.energy_unit if self.energy else None
+        out |= {} if self.weight is None else {"weight": self.weight}
         return out | {"optimal_parameters": self.optimal_parameters}

@@ -62,6 +62,7 @@ class Rows:
     clusters: Array | None
     named: Array | None
     groups: Array | None
+    weights: Array | None = None
     ids: Array | None = None
 
     def in_order(self, order: Array) -> Rows:
@@ -80,6 +81,7 @@ class Rows:
             clusters=taken(self.clusters),
             named=taken(self.named),
             groups=taken(self.groups),
+            weights=taken(self.weights),
             ids=taken(self.ids),
         )
 
@@ -124,6 +126,9 @@ class Domain:
         intervals add as squares (Newcombe 1998).
         """
         out: Json = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
+        weights = self.evaluations[i].weights
+        if weights is not None:
+            out["weights"] = weights.to_dict()
         if self.subject in SHORT:
             measured: Any = self.evaluations[i].metrics[self.subject]
             out |= {"rows": measured.extras["questions"], "k": measured.extras["k"]}
@@ -200,7 +205,7 @@ def read_domain(
     notes += matched.notes
     if matched.left_out:
         common = [
-            _rows_of(source, row, at, str(key), options.cluster)
+            _rows_of(source, row, at, str(key), (options.cluster, options.weight))
             for source, row, at in zip(sources, rows, matched.order, strict=True)
         ]
         domain, more = read_domain(name, titles, common, options, execution)
@@ -208,6 +213,7 @@ def read_domain(
     rows = matched.rows
     side = tasks = None
     if matched.are_paired:
+        rows = _of_one_weight(sources, rows, options.weight)
         side, more = _side_by_side(titles, rows, subject, options)
         notes += more
         tasks = None if options.cluster == "group" else _tasks(rows)
@@ -216,13 +222,14 @@ def read_domain(
         subject=subject,
         models=tuple(titles),
         evaluations=tuple(evaluations),
-        curves=tuple(_curves(rows, side, options.seed)),
+        # neither curves nor what an answer takes stand unweighted beside what is weighted
+        curves=() if options.weight else tuple(_curves(rows, side, options.seed)),
         why=matched.why,
         options=options.curve,
         rows=side,
         tasks=tasks,
         named=tuple(row.named for row in rows),
-        beside=tuple(matched.beside),
+        beside=() if options.weight else tuple(matched.beside),
     )
     return domain, notes
 
@@ -334,7 +341,7 @@ def _of_common(
 ) -> list[Source]:
     """The sources with the rows of some questions alone."""
     return [
-        _rows_of(source, replace(row, ids=asked.of_rows), asked.rows_of(common), KEY, None)
+        _rows_of(source, replace(row, ids=asked.of_rows), asked.rows_of(common), KEY, (None, None))
         for source, row, asked in zip(sources, rows, every, strict=True)
     ]
 
@@ -343,6 +350,29 @@ def _lacking(titles: Sequence[str], sizes: Sequence[int], counts: Sequence[int])
     """How many of each model's rows, or questions, are left out."""
     parts = zip(titles, sizes, counts, strict=True)
     return ", ".join(f"{count:,} of {size:,} of {title}" for title, size, count in parts)
+
+
+def _of_one_weight(
+    sources: Sequence[Source], rows: Sequence[Rows], column: str | None
+) -> list[Rows]:
+    """The rows that weigh something, where there are weights; `InputError` for a row whose weight differs by file."""
+    if column is None:
+        return list(rows)
+    first = present(rows[0].weights)
+    for source, row in zip(sources[1:], rows[1:], strict=True):
+        weights = present(row.weights)
+        differing = np.flatnonzero(weights != first)
+        if len(differing):
+            at = differing[0]
+            raise InputError(
+                f"the weight {first[at]:g} that {sources[0].name} has for the same row",
+                got=f"{weights[at]:g}",
+                file=source.name,
+                row=int(present(row.places)[at]) + 1,
+                column=column,
+                remedy="give a row one weight in all files",
+            )
+    return [row.in_order(np.flatnonzero(first)) for row in rows]
 
 
 def _side_by_side(
@@ -368,7 +398,14 @@ def _side_by_side(
             for title, (lowest, highest) in zip(titles, ends, strict=True)
         ]
         notes.append(f"scores lie from {', '.join(seen)}: are they on one scale?")
-    side = Paired(scores, clusters, low=float(low), high=float(high), seed=options.seed)
+    side = Paired(
+        scores,
+        clusters,
+        weights=rows[0].weights,
+        low=float(low),
+        high=float(high),
+        seed=options.seed,
+    )
     # of whose signs all alike have a small enough chance
     needed = math.ceil(1 - math.log2(1 - options.level))
     if clusters is not None and side.count < needed:
@@ -433,13 +470,18 @@ def _subject(
     )
 
 
-def _rows_of(source: Source, row: Rows, at: Array, key: str, cluster: str | None) -> Source:
-    """Rows of a source in memory, with the names that tell them apart and the column that clusters them."""
+def _rows_of(
+    source: Source, row: Rows, at: Array, key: str, named: tuple[str | None, str | None]
+) -> Source:
+    """Rows of a source in memory, with the names that tell them apart and the columns of clusters and of weights."""
     assert row.places is not None
     assert row.ids is not None
     record, columns = source.read(source.fields).take(row.places[at]), {key: row.ids[at]}
     costs = amounts(source, cost_columns(source))
     columns |= {name: values[row.places[at]] for name, values in costs.items()}
+    cluster, weight = named
+    if weight is not None:
+        columns[weight] = present(row.weights)[at]
     if cluster and cluster not in FIELDS:
         columns[cluster] = np.array(
             source.keys(cluster).take(arrow_of(row.places[at])).to_pylist(), dtype=object
@@ -460,9 +502,8 @@ def _named(sources: Sequence[Source], rows: Sequence[Rows], key: str | None) -> 
             return list(rows)
         named.append(read)
     split = [[EPOCH_OF_ID.sub("", name) for name in ids] for ids, _ in named]
-    repeated = key == KEY and any(
-        len(set(bases)) < len(bases) for bases in split
-    )  # rows of one id are a cluster
+    # rows of one id are a cluster
+    repeated = key == KEY and any(len(set(bases)) < len(bases) for bases in split)
     out = []
     for source, row, bases, (ids, epochs) in zip(sources, rows, split, named, strict=True):
         if len(set(bases)) < len(bases):
@@ -532,17 +573,23 @@ def _in_one_order(sources: Sequence[Source], rows: Sequence[Rows]) -> list[Array
     files answer a question a different number of times, those that answer it less often say it again.
     """
     index: list[dict[str, int]] = [{name: at for at, name in enumerate(row.ids)} for row in rows]  # type: ignore[arg-type]
-    common = [name for name in index[0] if all(name in other for other in index[1:])]
     answers = [_by_question(at) for at in index]
-    questions = [name for name in answers[0] if all(name in other for other in answers[1:])]
-    times = [[len(of[name]) for of in answers] for name in questions]
-    if any(min(count) < max(count) for count in times):
-        alike = math.lcm(*{count for row in times for count in row})
-        each = alike if alike <= _MOST_REPEATS else max(map(max, times))
+    questions = _in_all(answers)
+    times = np.array([[len(of[name]) for name in questions] for of in answers])
+    if (times != times[0]).any():
+        alike = math.lcm(*np.unique(times).tolist())
+        each = alike if alike <= _MOST_REPEATS else int(times.max())
         return [np.concatenate([np.resize(of[name], each) for name in questions]) for of in answers]
-    if common:
-        return [np.array([at[name] for name in common]) for at in index]
-    raise _none_in_common(sources, index)
+    common = _in_all(index)
+    if not common:
+        raise _none_in_common(sources, index)
+    return [np.array([at[name] for name in common]) for at in index]
+
+
+def _in_all(mappings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The keys that all have, in the order of the first."""
+    first, *others = mappings
+    return [key for key in first if all(key in other for other in others)]
 
 
 def _none_in_common(sources: Sequence[Source], index: Sequence[Mapping[str, int]]) -> InputError:
@@ -651,7 +698,7 @@ def _read_rows(
     plan, skipped = plan_evaluation(
         source,
         options.evaluated(),
-        NamedColumns(cluster=options.cluster),
+        NamedColumns(cluster=options.cluster, weight=options.weight),
         asked=bool(options.metrics),
         level=options.level,
         seed=options.seed,
@@ -674,11 +721,13 @@ def _read_rows(
             else None
         )
 
-    values, verdicts, truth, places, keys, named, groups, graded = map(column, range(8))
+    values, verdicts, truth, places, keys, named, groups, graded, weights = map(column, range(9))
     verdicts = verdicts if "accuracy" in evaluation.metrics else None
     ranks = None if order is None else file_state[order.state_key]
     keys = keys if plan.grouped else None
-    return evaluation, Rows(ranks, values, verdicts, graded, truth, places, keys, named, groups)
+    return evaluation, Rows(
+        ranks, values, verdicts, graded, truth, places, keys, named, groups, weights
+    )
 
 
 def row_key(key: str | None, sources: Sequence[Source]) -> str | None:

@@ -101,23 +101,9 @@ def _pairs_on_target(
         return [], f"in domain the rows are not the same: {domain.why}"
     if any(named is None for named in domain.named):
         return [], "in domain the classes that the models predict are not known"
-    predicted, ids = [], []
-    key = KEY if options.key is None else options.key.partition("=")[0]
-    for target in targets:
-        named, why = _named_on(target)
-        if named is None:
-            return [], f"{target.name}: {why}"
-        predicted.append(named)
-        ids.append(ids_of(target, key) if target.holds(key) else None)
-    if len({len(named) for named in predicted}) > 1:
-        return [], "the targets' files have different numbers of rows"
-    by_id = all(names is not None for names in ids)
-    if by_id:
-        orders = [np.argsort(present(names), kind="stable") for names in ids]
-        sorted_ids = [present(names)[order] for names, order in zip(ids, orders, strict=True)]
-        if any((names != sorted_ids[0]).any() for names in sorted_ids):
-            return [], "the targets' files hold different ids"
-        predicted = [named[order] for named, order in zip(predicted, orders, strict=True)]
+    predicted, how = _predicted_in_one_order(targets, options)
+    if not predicted:
+        return [], how
     numbers = np.unique(np.concatenate([*domain.named, *predicted]), return_inverse=True)[1]
     prior, out = packaged_differences(), []
     cut = len(predicted) * domain.rows.rows
@@ -137,7 +123,31 @@ def _pairs_on_target(
                 "group": group,
             }
         )
-    return out, "the ids are the same" if by_id else "the files are read row by row"
+    return out, how
+
+
+def _predicted_in_one_order(
+    targets: Sequence[Source], options: CompareJob
+) -> tuple[list[Array], str]:
+    """The classes that each model predicts, rows in one order, and what tells that order; or none, and why."""
+    predicted, ids = [], []
+    key = KEY if options.key is None else options.key.partition("=")[0]
+    for target in targets:
+        named, why = _named_on(target)
+        if named is None:
+            return [], f"{target.name}: {why}"
+        predicted.append(named)
+        ids.append(ids_of(target, key) if target.holds(key) else None)
+    if len({len(named) for named in predicted}) > 1:
+        return [], "the targets' files have different numbers of rows"
+    if any(names is None for names in ids):
+        return predicted, "the files are read row by row"
+    orders = [np.argsort(present(names), kind="stable") for names in ids]
+    sorted_ids = [present(names)[order] for names, order in zip(ids, orders, strict=True)]
+    if any((names != sorted_ids[0]).any() for names in sorted_ids):
+        return [], "the targets' files hold different ids"
+    in_order = [named[order] for named, order in zip(predicted, orders, strict=True)]
+    return in_order, "the ids are the same"
 
 
 def _named_on(target: Source) -> tuple[Array | None, str]:

@@ -26,10 +26,11 @@ from ..store import Source, source_beside
 from ..store.columns import bare_name, usual_field
 from ..store.memory import ChangedSource
 
+# of repeated answers, as `scores.answer_agreement` gives them
 REPEATS = (
     "answer_agreement",
     "answer_certainty",
-)  # of repeated answers, as `scores.answer_agreement` gives them
+)
 _PERPLEXITY = re.compile(r"(.*_)?(perplexity|ppl)")
 _STATED = re.compile(
     r"verbali[sz]ed.*|p_?true|(semantic_)?negentropy|non_?contradiction|self_?consistency|normalized_probability|"

@@ -199,8 +199,8 @@ def _target_warnings(fitted: Fitted, opened: _Opened, state: Plain) -> list[str]
     return warnings
 
 
-def _design(fitted: Fitted, opened: _Opened, rows: int) -> tuple[Design | None, Sequence[str]]:
-    """Clusters of both sides, None where no rows depend on each other, and what is to be said of a missing column."""
+def _design(fitted: Fitted, opened: _Opened, rows: int) -> tuple[Design, Sequence[str]]:
+    """Clusters of both sides, and what is to be said of a missing column."""
     options = opened.options
     target = opened.target
     reference_side = fitted.clusters
@@ -214,8 +214,6 @@ def _design(fitted: Fitted, opened: _Opened, rows: int) -> tuple[Design | None, 
         notes.append(
             f"{fitted.name} has no column {options.cluster}: its rows are taken as independent"
         )
-    if not reference_side.count and not away.count:
-        return None, notes
     return Design(reference_side, away, reference.correct / reference.rows, reference.rows), notes
 
 
@@ -223,6 +221,6 @@ def with_history(
     fitted: Fitted, past: Sequence[Source], options: EstimateJob, execution: Execution
 ) -> Fitted:
     """What was learnt, with the periods of labelled sources of the past."""
-    interpreter = Interpreter(fitted, options, None, options.natural_shifts)
+    interpreter = Interpreter(fitted, options, Design(), options.natural_shifts)
     lines = interpreter.remember(past, execution)
     return replace(fitted, past=interpreter.past, warnings=[*fitted.warnings, *lines])

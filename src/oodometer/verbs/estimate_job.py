@@ -20,6 +20,7 @@ from ..registry import find
 from ..results.alarms import ASKED, WHEN, AlarmRule
 from ..results.estimation import ASSUMPTIONS
 from ..store.where import parse_where
+from ..vectors import several
 from .opening import renamings
 from .options import Alarms, EstimateOptions
 
@@ -142,7 +143,7 @@ class EstimateJob(EstimateOptions):
         """Files or tables of the past, one or several."""
         if self.history is None:
             return []
-        return list(self.history) if isinstance(self.history, (list, tuple)) else [self.history]
+        return several(self.history)
 
     @property
     def extra_columns(self) -> list[str]:

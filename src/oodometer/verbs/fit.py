@@ -17,7 +17,7 @@ from ..results import percent
 from ..results.estimation import Estimation
 from ..store import refuse_clashes
 from ..store.columns import unknown_column
-from ..vectors import given_pair
+from ..vectors import given_pair, several
 from .clusters import cluster_column
 from .estimate import estimate, with_history
 from .estimate_job import EstimateJob
@@ -26,9 +26,8 @@ from .learning import learn, reference_figures
 from .opening import executing, opener_for, with_features
 from .options import FitOptions, Learnt, RefitOptions, TargetOptions
 
-_USUAL = {
-    name: field.default for name, field, _ in declared(Learnt)
-}  # parameters of an `Oodometer`
+# parameters of an `Oodometer`
+_USUAL = {name: field.default for name, field, _ in declared(Learnt)}
 
 
 class Oodometer:
@@ -150,9 +149,8 @@ class Oodometer:
 
     def _check_fitted(self) -> Fitted:
         if not hasattr(self, "fitted_"):
-            theirs = sys.modules.get(
-                "sklearn.exceptions"
-            )  # whoever loaded it may catch its own class
+            # whoever loaded it may catch its own class
+            theirs = sys.modules.get("sklearn.exceptions")
             kinds = (UsageError,) if theirs is None else (UsageError, theirs.NotFittedError)
             message = (
                 "this Oodometer has not been fitted; call fit(y, p) or "
@@ -192,12 +190,7 @@ def fit(options: FitOptions) -> Oodometer:
     """
     if options.out is not None:
         check_ending(options.out)
-        references = (
-            options.reference
-            if isinstance(options.reference, (list, tuple))
-            else [options.reference]
-        )
-        refuse_clashes({"out": options.out}, references)
+        refuse_clashes({"out": options.out}, several(options.reference))
     oodometer = Oodometer(**{name: getattr(options, name) for name in _USUAL})
     oodometer.fit(**{name: getattr(options, name) for name, _, _ in declared(RefitOptions)})
     if options.out is not None:

@@ -16,7 +16,7 @@ from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import UsageError
 from ..estimators import Estimator, RiskCoverage
 from ..estimators.expected_classes import metric_name
-from ..fields import FIELDS
+from ..fields import FIELDS, Field
 from ..headline.natural_shifts import NaturalShifts
 from ..headline.own_history import PastPeriod, Reading
 from ..inference.row_sample import content_sample
@@ -43,9 +43,8 @@ _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the t
 _DEFAULTS: Json = {name: field.default for name, field, _ in declared(Learnt)}
 Asked = TypeVar("Asked", bound=EstimateOptions)
 _NONE = type(None)
-_KINDS: dict[
-    str, tuple[type, ...]
-] = {  # of what stands in a file beside the record; `counts` are those of `reference`
+# of what stands in a file beside the record; `counts` are those of `reference`
+_KINDS: dict[str, tuple[type, ...]] = {
     "plan": (EstimationPlan,),
     "name": (str,),
     "counts": (list,),
@@ -53,6 +52,7 @@ _KINDS: dict[
     "skipped": (list,),
     "unmade": (list,),
     "warnings": (list,),
+    "doubt": (str,),
     "clusters": (tuple,),
     "figures": (dict, _NONE),
     "axes": (Axes,),
@@ -77,7 +77,10 @@ _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 M
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learnt before the target is read, and how a target is read so that it fits."""
+    """What was learnt before the target is read, and how a target is read so that it fits.
+
+    ``doubt``: why its labels may be other classes than they are called, which takes the trust from every number.
+    """
 
     plan: EstimationPlan
     name: str
@@ -86,6 +89,7 @@ class Fitted:
     skipped: list[Skipped]
     warnings: list[str]
     learnt_rows: int
+    doubt: str = ""
     unmade: Sequence[Skipped] = ()
     clusters: Side = field(default_factory=Side)
     figures: Plain | None = None
@@ -266,6 +270,7 @@ class Fitted:
                 trials=pieces["trials"],
                 skipped=pieces["skipped"],
                 warnings=pieces["warnings"],
+                doubt=pieces["doubt"],
                 learnt_rows=learnt,
                 unmade=pieces["unmade"],
                 clusters=clusters,
@@ -375,28 +380,29 @@ def _check_record(record: Any) -> None:
     if not isinstance(record, Predictions):
         raise Damaged("its record is none")
     sizes: dict[str, int] = {"sample": record.rows}
+    codes = {"truth": 2.0, "class": np.inf}  # how many numbers a kind of cell has
     if record.classes is not None:
-        sizes["class"] = len(record.classes)
+        sizes["class"] = codes["class"] = len(record.classes)
     for name, about in FIELDS.items():
         value = getattr(record, name)
-        if value is None:
-            continue
         if isinstance(value, Ragged):
             _check_ragged(name, value, record.rows)
-            continue
-        if not isinstance(value, np.ndarray) or value.ndim != len(about.axes):
-            raise Damaged(f"{name} is no array of its axes")
-        if about.cell in _CELLS and value.dtype.kind != _CELLS[about.cell]:
-            raise Damaged(f"{name} holds {value.dtype}")
-        for axis, size in zip(about.axes, value.shape, strict=True):
-            if sizes.setdefault(axis, size) != size:
-                raise Damaged(f"{name} has {size} along {axis}")
-        if about.cell in ("class", "truth") and value.size:
-            limit = (
-                2 if about.cell == "truth" else None if record.classes is None else sizes["class"]
-            )
-            if value.min() < -1 or (limit is not None and value.max() >= limit):
+        elif value is not None:
+            _check_array(name, value, about, sizes)
+            is_code = about.cell in codes and value.size
+            if is_code and (value.min() < -1 or value.max() >= codes[about.cell]):
                 raise Damaged(f"{name} holds numbers of no class")
+
+
+def _check_array(name: str, value: Any, about: Field, sizes: dict[str, int]) -> None:
+    """Raise `Damaged` for another kind of array than the field has, or of another size; ``sizes``: of axes so far."""
+    if not isinstance(value, np.ndarray) or value.ndim != len(about.axes):
+        raise Damaged(f"{name} is no array of its axes")
+    if about.cell in _CELLS and value.dtype.kind != _CELLS[about.cell]:
+        raise Damaged(f"{name} holds {value.dtype}")
+    for axis, size in zip(about.axes, value.shape, strict=True):
+        if sizes.setdefault(axis, size) != size:
+            raise Damaged(f"{name} has {size} along {axis}")
 
 
 def _check_ragged(name: str, value: Ragged, rows: int) -> None:

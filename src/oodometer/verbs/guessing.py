@@ -19,13 +19,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
-from ..classes import NEARLY_ALL
+from ..classes import NEARLY_ALL, positive_of
 from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
 from ..store import Source, as_source
 from ..store.columns import as_options, bare_name, usual_field
-from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, positive_of, proved_order
+from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at
@@ -87,6 +87,21 @@ class Guess:
         score = self.renamings.get("score", "")
         return score.startswith("prob_") and "label" in self.renamings.values()
 
+    @property
+    def is_called_label(self) -> bool:
+        """Whether the column that is read as the label is called so, whatever the rows say of the model."""
+        return any(
+            ours == "label" and usual_field(column) == "label"
+            for column, ours in self.renamings.items()
+        )
+
+    def for_threshold(self) -> Guess:
+        """The guess without answers, where there are probabilities of which a threshold makes them."""
+        if not any(ours.startswith("prob_") for ours in self.renamings.values()):
+            return self
+        renamings = {c: ours for c, ours in self.renamings.items() if ours != "prediction"}
+        return replace(self, renamings=renamings)
+
     def refusal(self, file: str | None) -> MissingColumnsError:
         """The error for a doubt that leaves too little to go by, with the renamings that would settle it."""
         naming = f"name the columns: {as_options({**self.renamings})}"
@@ -144,6 +159,24 @@ def _around(column: str, name: str) -> tuple[str, str, str] | None:
         if a.isalnum() and b.isalnum() and a.isdigit() == b.isdigit():
             return None
     return head, middle, tail
+
+
+def _by_place_of_class(
+    columns: Sequence[str], classes: Sequence[str]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """Columns with the class that each names, by what stands before and behind that; none where there is one class."""
+    groups: dict[tuple[str, str], dict[str, str]] = {}
+    for column, name in product(columns, classes) if len(classes) > 1 else ():
+        if (parts := _around(column, name)) is not None:
+            head, middle, tail = parts
+            groups.setdefault((head, tail), {})[column] = middle
+    return groups
+
+
+def _between(columns: Sequence[str], head: str, tail: str) -> dict[str, str]:
+    """Columns of this head and tail, with what stands between."""
+    around = re.compile(f"{re.escape(head)}(.+){re.escape(tail)}", re.DOTALL)
+    return {c: match[1] for c in columns if (match := around.fullmatch(c))}
 
 
 class _Reader:
@@ -330,13 +363,9 @@ class _Reader:
             name for name in self.own if self.column[name].classes and name not in self.renamings
         ]
         pairs = self._pairs_by_name(free)
-        if self.of("prediction") is None:
-            answers = [f for f, _ in pairs] or [c for c in free if self.usual[c] == "prediction"]
-            self.choose("prediction", [c for c in answers if not self._is_probability(c)])
-        if self.of("prediction") is None:
-            self._answer_by_score(free)
-        if truth and self.of("label") is None and self.of("correct") is None:
-            self._find_truth(free, [t for _, t in pairs])
+        self._find_answer(free, [answer for answer, _ in pairs])
+        if truth:
+            self._find_truth(free, [label for _, label in pairs])
         notes = () if self.has_scores else self._scores()
         self._check()
         keys = [
@@ -366,8 +395,14 @@ class _Reader:
         answers = {bare_name(column) for column, dot, _ in parted if dot}
         return [t for t in free if answers & {form.format(bare_name(t)) for form in _DECISION_OF}]
 
-    def _answer_by_score(self, free: Sequence[str]) -> None:
-        """The answer under a name that says nothing: what a threshold of a score decides in every row."""
+    def _find_answer(self, free: Sequence[str], paired: Sequence[str]) -> None:
+        """The answer: beside a truth of its name, by a usual name, else what a threshold of a score decides."""
+        if self.of("prediction") is not None:
+            return
+        answers = paired or [c for c in free if self.usual[c] == "prediction"]
+        self.choose("prediction", [c for c in answers if not self._is_probability(c)])
+        if self.of("prediction") is not None:
+            return
         scores = [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
         deciding = {
             answer: score
@@ -381,6 +416,8 @@ class _Reader:
 
     def _find_truth(self, free: Sequence[str], paired: Sequence[str]) -> None:
         """The truth: beside an answer of its name, by a usual name, by the scores of all classes, else by values."""
+        if self.of("label") is not None or self.of("correct") is not None:
+            return
         named = paired or [c for c in free if self.usual[c] == "label"]
         self.choose("label", named or self._named_by_answers(free))
         if self.of("label") is None:
@@ -606,33 +643,12 @@ class _Reader:
         column -> class.
         """
         shares = [c for c in self.own if self.column[c].is_unit]
-        class_lists = [
-            column.classes
-            for name in ("prediction", "label")
-            if (column := self.of(name)) is not None
-        ]
-        class_lists = class_lists or [
-            self.column[c].classes
-            for c in self.own
-            if self.column[c].is_told_by_classes or self.usual[c]
-        ]
-        numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
-        class_lists += [
-            ["false", "true"],
-            *([*map(str, range(len(names)))] for names in (*class_lists, numbered)),
-        ]
+        # called by the classes alone, of which some may have no label
+        bare = {c: c for c in shares if self.usual[c] is None and c not in self.renamings}
         out: dict[frozenset[str], dict[str, str]] = {}
-        for classes in class_lists:
-            groups: dict[tuple[str, str], dict[str, str]] = {}
-            for column, name in product(shares, classes) if len(classes) > 1 else ():
-                if (parts := _around(column, name)) is not None:
-                    head, middle, tail = parts
-                    groups.setdefault((head, tail), {})[column] = middle
-            for (head, tail), columns in groups.items():
-                wide = columns
-                if head + tail:
-                    around = re.compile(f"{re.escape(head)}(.+){re.escape(tail)}", re.DOTALL)
-                    wide = {c: match[1] for c in shares if (match := around.fullmatch(c))}
+        for classes in self._class_lists(shares, [*bare]):
+            for (head, tail), columns in _by_place_of_class(shares, classes).items():
+                wide = _between(shares, head, tail) if head + tail else bare
                 for block in (columns, wide):
                     # indicators of a category sum to 1, too
                     varies = any(self.column[c].varies for c in block)
@@ -642,6 +658,25 @@ class _Reader:
                         out.setdefault(frozenset(block), named)
                         break
         return [*out.values()]
+
+    def _class_lists(self, shares: Sequence[str], bare: list[str]) -> list[list[str]]:
+        """Classes that columns may be named by: of answer and truth, else of what may be one, else the names of columns
+        themselves; false and true; numbers.
+        """
+        known = [
+            column.classes
+            for name in ("prediction", "label")
+            if (column := self.of(name)) is not None
+        ]
+        known = known or [
+            self.column[c].classes
+            for c in self.own
+            if self.column[c].is_told_by_classes or self.usual[c]
+        ]
+        known = known or [bare]
+        numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
+        sizes = [*map(len, known), len(numbered)]
+        return [*known, ["false", "true"], *([*map(str, range(size))] for size in sizes)]
 
     def _logits(self) -> dict[str, str]:
         """Columns of logits, one for each class, or a lone one of two classes, about which a doubt is left, since other
@@ -687,21 +722,30 @@ class _Reader:
             return None
         if column is None:
             return columns
-        names = [name.lower() for name in columns.values()]
-        if {name.lower() for name in column.classes} <= {*names}:
-            if not all(name.isdecimal() for name in names):
-                return columns  # each is called by its class, whatever the truth says
-        else:
-            form = [*map(str, range(len(names)))] if "0" in names else ["false", "true"]
-            if {*form} != {*names} or len(form) != len(column.classes):
-                return None
-            order = self._order(p[:, [names.index(name) for name in form]], form, column)
-            if order is None:
-                return None
-            columns = {c: order[form.index(name)] for c, name in zip(columns, names, strict=True)}
-        ours = [name.lower() for name in columns.values()]
+        names = [*map(str.lower, columns.values())]
+        are_classes = {*map(str.lower, column.classes)} <= {*names}
+        if are_classes and not all(map(str.isdecimal, names)):
+            return columns  # each is called by its class, whatever the truth says
+        named = columns if are_classes else self._in_order(columns, names, p, column)
+        if named is None:
+            return None
         truth = np.array([text and text.lower() for text in column.texts], dtype=object)
-        return columns if beyond_chance(p, ours, truth) > 0 else None
+        beyond = beyond_chance(p, [*map(str.lower, named.values())], truth)
+        return named if beyond > 0 else None
+
+    def _in_order(
+        self, columns: Iterable[str], names: Sequence[str], p: Array, column: ColumnEvidence
+    ) -> dict[str, str] | None:
+        """Columns that are called by numbers, or false and true, with the classes in that order; None where they are
+        not, or nothing tells the order.
+        """
+        form = [*map(str, range(len(names)))] if "0" in names else ["false", "true"]
+        if {*form} != {*names} or len(form) != len(column.classes):
+            return None
+        order = self._order(p[:, [names.index(name) for name in form]], form, column)
+        if order is None:
+            return None
+        return {c: order[form.index(name)] for c, name in zip(columns, names, strict=True)}
 
     def _order(self, p: Array, form: Sequence[str], column: ColumnEvidence) -> list[str] | None:
         """Classes of numbered columns: as named by hand, as the decisions beside them prove, else as `column` has them.
@@ -767,15 +811,17 @@ class _Reader:
         truth = read.get("label", self.fed.get("label", ""))
         if decision is not None and self._is_decided(truth, decision, label, read):
             return
-        called = truth not in self.renamings or self.usual[truth] == "label"
-        answer = read.get("prediction")
-        if called and decision and (answer is None or self.usual[answer] == "prediction"):
+        is_named = self._has_usual_name("label", read)
+        if decision is not None and is_named and self._has_usual_name("prediction", read):
             return  # a model may be worse than chance, which is said beside its number
-        beyond = self._beyond(wide, decision, label)
-        what = "the probabilities" if decision is None else "the prediction"
-        named = called or beyond >= BEYOND
-        if beyond < (-BEYOND if named else BEYOND if len(label.texts) >= 100 else 0):
+        least = BEYOND if len(label.texts) >= 100 else 0
+        if self._beyond(wide, decision, label) < (-BEYOND if is_named else least):
+            what = "the probabilities" if decision is None else "the prediction"
             self.doubt = f"{truth}, which goes with {what} no better than chance"
+
+    def _has_usual_name(self, field: str, read: Mapping[str, str]) -> bool:
+        """Whether the column of a field is called as the field is, or as it often is."""
+        return field not in read or self.usual[read[field]] == field
 
     def _is_decided(
         self,
@@ -815,7 +861,8 @@ class _Reader:
 @dataclass(frozen=True)
 class Guessing:
     """How sources of a verb are guessed: ``others`` hold no labels, which ``truth`` expects in the source itself;
-    ``shared``: the target is read as the reference is; ``time`` is asked for; ``decided``: by a threshold.
+    ``shared``: the target is read as the reference is; ``time`` is asked for; ``decided``: by a threshold;
+    ``optional``: the source may lack the truth, so that a doubt about it leaves the answers alone.
     """
 
     others: tuple[Any, ...] = ()
@@ -823,6 +870,7 @@ class Guessing:
     shared: bool = False
     time: bool = False
     decided: bool = False
+    optional: bool = False
     classes: Sequence[int | str] | None = None
 
     def of(
@@ -864,16 +912,29 @@ class Guessing:
         decides_alone = not is_target and answered == {"prediction"}
         if answered and not (contested or wants_truth or decides_alone):
             return Guess({})
-        opened = [] if is_target else [opened_raw(data) for data in self.others]
-        guessed = guess(source, [table for table in opened if table is not None], has_truth, asked)
-        if guessed.doubt and answered and not (wants_truth or guessed.contested):
+        others = [] if is_target else self._opened_others()
+        guessed = self._guess_beside(others, source, has_truth, asked)
+        if not guessed.doubt:
+            return guessed.for_threshold() if self.decided else guessed
+        if answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
-        if guessed.doubt:
-            raise guessed.refusal(source.path)
-        if self.decided and any(ours.startswith("prob_") for ours in guessed.renamings.values()):
-            renamings = {c: ours for c, ours in guessed.renamings.items() if ours != "prediction"}
-            return replace(guessed, renamings=renamings)
-        return guessed
+        raise guessed.refusal(source.path)
+
+    def _guess_beside(
+        self, others: Sequence[Any], source: Any, has_truth: bool, asked: Asked
+    ) -> Guess:
+        """The guess beside the files without labels; without the truth where that is in doubt and may be missing."""
+        guessed = guess(source, others, has_truth, asked)
+        is_told = guessed.contested or guessed.is_called_label
+        if not self.optional or not guessed.doubt or is_told:
+            return guessed
+        without = guess(source, others, False, asked)
+        return replace(without, notes=(*without.notes, f"not read: {guessed.doubt}"))
+
+    def _opened_others(self) -> list[Any]:
+        """The files without labels, as far as they can be opened."""
+        opened = map(opened_raw, self.others)
+        return [table for table in opened if table is not None]
 
     def _graded(self, source: Any, fields: set[str], has_truth: bool, asked: Asked) -> set[str]:
         """The score as a grade of answers; beside a target, or a label, it may be a probability."""

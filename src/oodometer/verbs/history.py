@@ -94,9 +94,8 @@ def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".
         deepest = len(Path(top).parts) + _DEEP
         for below, names, files in os.walk(top):
             folder = Path(below)
-            hidden = [
-                name for name in names if name.startswith(".")
-            ]  # unfinished results lie in such ones
+            # unfinished results lie in such ones
+            hidden = [name for name in names if name.startswith(".")]
             run_folders = [folder / name for name in hidden if _is_ours(folder / name)]
             if MANIFEST in files and (LOCK in files or _is_ours(folder)):
                 run_folders = [folder]

@@ -186,7 +186,7 @@ class Interpreter:
         self,
         fitted: Fitted,
         options: EstimateJob,
-        design: Design | None,
+        design: Design,
         prior: NaturalShifts,
         picked: str | None = None,
         unlike_texts: UnlikeTexts | None = None,
@@ -199,10 +199,8 @@ class Interpreter:
         self.design, self.prior = design, prior
         self.correct, self.rows = fitted.reference.correct, fitted.reference.rows
         self.accuracy, trials = self.correct / self.rows, fitted.trials
-        self.effects = (1.0, 1.0) if design is None else design.effects
-        self.output_effects = (1.0, 1.0)
-        if design is not None:
-            self.output_effects = (design.reference.outputs, design.target.outputs)
+        self.effects = design.effects
+        self.output_effects = (design.reference.outputs, design.target.outputs)
         weighting = None
         if trials is not None:
             weighting = TrialWeighting(trials.trials, trials.methods, fitted.learnt_rows)
@@ -243,54 +241,49 @@ class Interpreter:
         if plan.every is None:
             conclusion = self.with_past(conclusion, None, self.when)
         conclusion = self.with_labels(conclusion, evidence)
-        warnings = _metric_warnings(plan, conclusion.metrics, skipped, options, target.name)
+        of_metrics = _metric_warnings(plan, conclusion.metrics, skipped, options, target.name)
         parts = self.parts(state, conclusion)
         composed = self._is_composed(parts, evidence)
         if composed:
             conclusion = self.composed(conclusion, parts)
         ((fell, without),) = self.falls([conclusion])
         truth = self._truth(evidence)
-        alarms = None
-        if options.alarm_rules:
-            part = _as_part(conclusion, rows, truth, fell, without)
-            alarms = _alarms((part, conclusion), parts, options, self.accuracy)
+        as_part = _as_part(conclusion, rows, truth, fell, without)
         # labels of whole periods are no sample of all, and need be none where each period answers for itself
         not_random = None if evidence is None or composed else evidence.not_random
-        if self._is_doubtful(conclusion) and len(estimates) > 1:
-            warnings.append(Note(conclusion.headline.why, TRUST))
-        if truth is not None and plan.labels is None:
-            warnings.append(_use_of_labels(composed, conclusion))
-        if not_random is not None and label_evidence is None:
-            warnings.append(no_random_sample(not_random))
+        doubt = self._doubt(conclusion) if len(estimates) > 1 else []
+        untold = not_random if label_evidence is None else None
         results = tuple(part for part, _ in parts)
-        warnings += self._missing_slices(results)
-        about = self._about_reference()
-        if self.design is not None:
-            about = dict(self.design.about(about))
-            warnings += self.design.said()
-            estimates = [self.design.wide(estimate, rows) for estimate in estimates]
+        slices, chunks = (results, ()) if plan.every is None else ((), results)
         return Estimation(
-            reference=about,
+            reference=dict(self.design.about(self._about_reference())),
             target=_about_target(target.name, target_state["truth"], truth),
             headline=conclusion.headline,
-            estimates=tuple(estimates),
+            estimates=tuple(self.design.wide(estimate, rows) for estimate in estimates),
             skipped=tuple(skipped),
-            warnings=(*self.fitted.warnings, *warnings),
+            warnings=(
+                *self.fitted.warnings,
+                *of_metrics,
+                *doubt,
+                *self._said_of_labels(conclusion, truth, untold, composed=composed),
+                *self._missing_slices(results),
+                *self.design.said(),
+            ),
             level=options.level,
             seed=options.seed,
             calibration=self._about_calibration(),
             risk_coverage=_risk_coverage(plan, target_state),
             reliability=None if curves is None else curves["reliability"],
-            confidence=None if curves is None else _shares_of_confidence(target_state, curves),
-            slices=results if plan.every is None else (),
-            chunks=() if plan.every is None else results,
+            confidence=_shares_of_confidence(target_state, curves),
+            slices=slices,
+            chunks=chunks,
             diagnosis=diagnosis,
             backtest=self._about_backtest(),
             assumptions=conclusion.assumptions,
             assume=options.assume,
             fell=fell,
             metrics=conclusion.metrics,
-            alarms=alarms,
+            alarms=_alarms((as_part, conclusion), parts, options, self.accuracy),
             fell_without_labels=without,
             headline_without_labels=conclusion.without,
             not_random=not_random,
@@ -310,6 +303,22 @@ class Interpreter:
             return None
         return evidence.alone(self.options.level)
 
+    def _said_of_labels(
+        self,
+        conclusion: Conclusion,
+        truth: Interval | None,
+        not_random: str | None,
+        *,
+        composed: bool,
+    ) -> list[str]:
+        """What labels in the target itself were used for, and why labels can be no random sample."""
+        lines = []
+        if truth is not None and self.plan.labels is None:
+            lines.append(_use_of_labels(composed, conclusion))
+        if not_random is not None:
+            lines.append(no_random_sample(not_random))
+        return lines
+
     def _missing_slices(self, parts: Sequence[Part]) -> list[str]:
         """What is to be said of slices of which the reference has no rows."""
         if self.plan.by is None:
@@ -328,10 +337,12 @@ class Interpreter:
         heard = [part.headline.history is not None for _, part in parts]
         return any(heard) if self.plan.by is None else bool(heard) and all(heard)
 
-    def _is_doubtful(self, conclusion: Conclusion) -> bool:
-        """Whether the number has no trust, and no label that stands in its place."""
+    def _doubt(self, conclusion: Conclusion) -> list[str]:
+        """Why the number has no trust, where no label stands in its place."""
         has_labels = conclusion.posterior is not None and conclusion.without is None
-        return conclusion.headline.trust == "none" and not has_labels
+        if conclusion.headline.trust != "none" or has_labels:
+            return []
+        return [Note(conclusion.headline.why, TRUST)]
 
     def _about_reference(self) -> Json:
         """Rows and accuracy of the reference, with an exact interval."""
@@ -442,12 +453,9 @@ class Interpreter:
         else:
             unlike = None
         headline = self._doubted(headline, signs)
-        if self.design is not None:
-            headline = self.design.headline(headline, rows)
-            assumptions = _widened(assumptions, self.design, rows)
         return Conclusion(
-            headline=headline,
-            assumptions=assumptions,
+            headline=self.design.headline(headline, rows),
+            assumptions=_widened(assumptions, self.design, rows),
             signs=evidence.shift_statistics,
             fell=fell,
             changed=self._changed(states, part, whole),
@@ -470,7 +478,11 @@ class Interpreter:
         return replace(self.evidence, shift_statistics=moves, diagnosis=diagnosis)
 
     def _doubted(self, headline: Headline, signs: ShiftSigns | None) -> Headline:
-        """The headline, without high trust where something speaks against it."""
+        """The headline, without high trust where something speaks against it, without any where the labels may be other
+        classes than they are called.
+        """
+        if self.fitted.doubt:
+            return replace(headline, trust="none", why=self.fitted.doubt)
         if signs is None or headline.trust != "high":
             return headline
         doubt = doubt_of(signs, self.evidence)
@@ -587,7 +599,8 @@ class Interpreter:
             except (
                 InputError,
                 WorkError,
-            ) as error:  # a store that fails costs its history, and no answer
+            ) as error:
+                # a store that fails costs its history, and no answer
                 lines.append(
                     f"the past runs could not be read, so the number knows nothing of them: {error}"
                 )
@@ -822,10 +835,8 @@ class Interpreter:
                 estimation = self._metric(plan, metric, estimates, evidence, signs)
             if estimation is None:
                 continue
-            if self.design is not None:
-                wide = self.design.headline(estimation.headline, int(states["truth"]["rows"]))
-                estimation = replace(estimation, headline=wide)
-            out[metric.name] = replace(estimation, truth=truth.get(metric.name))
+            wide = self.design.headline(estimation.headline, int(states["truth"]["rows"]))
+            out[metric.name] = replace(estimation, headline=wide, truth=truth.get(metric.name))
         return out
 
     def _metric(
@@ -959,15 +970,12 @@ class Interpreter:
         self, part: _PartStates, conclusion: Conclusion, fell: Fall, without: Fall | None
     ) -> Part:
         """A slice or chunk as the result holds it."""
-        estimates = part.estimates
-        if self.design is not None:
-            estimates = [self.design.wide(estimate, part.rows) for estimate in estimates]
         signs = {name: conclusion.signs[name] for name in conclusion.signs if name in _PART_SIGNS}
         return Part(
             place=part.place,
             rows=part.rows,
             headline=conclusion.headline,
-            estimates=tuple(estimates),
+            estimates=tuple(self.design.wide(estimate, part.rows) for estimate in part.estimates),
             truth=self._truth(part.labels),
             fell=fell,
             signs=signs,
@@ -1025,8 +1033,10 @@ def _widened(assumptions: Mapping[str, Assumed], design: Design, rows: int) -> d
     }
 
 
-def _shares_of_confidence(state: Plain, curves: Plain) -> Json:
-    """Shares of rows by bins of confidence, of reference and target."""
+def _shares_of_confidence(state: Plain, curves: Plain | None) -> Json | None:
+    """Shares of rows by bins of confidence, of reference and target, where there are curves."""
+    if curves is None:
+        return None
     counts = state["confidence"]["counts"].reshape(HISTOGRAM_BINS, -1).sum(axis=1)
     return {
         "edges": np.linspace(0, 1, HISTOGRAM_BINS + 1),
@@ -1091,8 +1101,12 @@ def _alarms(
     parts: Sequence[tuple[Part, Conclusion]],
     options: EstimateJob,
     accuracy: float,
-) -> Alarms:
-    """What the rules say of the target, or of the parts that it was cut into; ``accuracy`` is the reference's."""
+) -> Alarms | None:
+    """What the rules say of the target, or of the parts that it was cut into; ``accuracy`` is the reference's. None
+    without rules.
+    """
+    if not options.alarm_rules:
+        return None
     kind = "target" if not parts else "slice" if options.by is not None else "chunk"
     references = {"accuracy": accuracy}
     for name, metric in target[0].metrics.items():

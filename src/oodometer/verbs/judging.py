@@ -42,10 +42,8 @@ from ..store.source import ReaderSource
 from .clusters import cluster_column, keys_of
 from .opening import renamings_of
 
-_OPPOSITE = (
-    0.001  # p-value of "agreement by chance or more" below which a column means the opposite
-)
-_DOUBTFUL = 0.05  # and this below which it is named
+# p-values of "agreement by chance or more" below which a column means the opposite, and below which it is named
+_OPPOSITE, _DOUBTFUL = 0.001, 0.05
 _MOST_LEVELS = 12  # of a text that is looked at as a group
 _MOST_GROUPS = 50
 # Columns that are no trait of a row but another opinion of it.
@@ -105,43 +103,48 @@ def verdicts(
     """The verdicts in a column, or of each judge in a column of lists; `InputError` for cells that are none."""
     name, word = column_of(source, spec, option)
     fault = partial(InputError, file=source.path, column=name)
-    arrays = [plain(batch.column(0)) for batch in source.raw([name])]
     width, first, values = 1, 0, list[Array]()
     written: dict[float, str] = {}
-    for array in arrays:
+    for batch in source.raw([name]):
+        array = plain(batch.column(0))
         if "list" in str(array.type):
             array, width = flat_list(array, name, None if not values else width)
         codes, distinct = coded_cells(array)
-        numbers = [verdict_number(cell, word) for cell in distinct.to_pylist()]
+        cells = distinct.to_pylist()
+        numbers = [verdict_number(cell, word) for cell in cells]
         if None in numbers:
             code = numbers.index(None)
             row = (first + int(np.argmax(codes == code))) // width + 1
             expected = "a verdict (pass or fail, yes or no, true or false, 1 or 0, A or B or tie) or a grade"
             remedy = f"name the word that means yes, --{option} {shlex.quote(f'{name}=WORD')}, or another column"
-            raise fault(expected, got=repr(distinct[code].as_py())[:60], row=row, remedy=remedy)
-        for number, cell in zip(numbers, distinct.to_pylist(), strict=True):
+            raise fault(expected, got=repr(cells[code])[:60], row=row, remedy=remedy)
+        for number, cell in zip(numbers, cells, strict=True):
             text = str(cell).lower() if isinstance(cell, bool) else str(cell)
             written.setdefault(float(number or 0), text)
         values.append(np.array([*numbers, np.nan], dtype=float)[codes])
         first += len(codes)
     all_values = np.concatenate(values)
-    finite = all_values[np.isfinite(all_values)]
-    grades = (
-        None if np.isin(finite, (0, 0.5, 1)).all() else (float(finite.min()), float(finite.max()))
-    )
-    off = np.zeros(0) if scale is None else (all_values < scale[0]) | (all_values > scale[1])
-    if grades is not None and scale is not None and off.any():
-        bad = int(np.argmax(off))
-        expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{all_values[bad]:g}"
-        remedy = (
-            f"name the ends of the scale, --scale {grades[0]:g},{grades[1]:g}, or mend the cell"
-        )
-        raise fault(expected, got=got, row=bad // width + 1, remedy=remedy)
+    grades = _ends_of_grades(all_values)
+    if grades is not None and scale is not None:
+        off = np.flatnonzero((all_values < scale[0]) | (all_values > scale[1]))
+        if len(off):
+            expected, got = f"grades from {scale[0]:g} to {scale[1]:g}", f"{all_values[off[0]]:g}"
+            ends = f"{grades[0]:g},{grades[1]:g}"
+            remedy = f"name the ends of the scale, --scale {ends}, or mend the cell"
+            raise fault(expected, got=got, row=int(off[0]) // width + 1, remedy=remedy)
     names = [f"{name}[{j}]" for j in range(width)] if width > 1 else [name]
     return [
         Verdicts(n, scores, written, grades)
         for n, scores in zip(names, all_values.reshape(-1, width).T, strict=True)
     ]
+
+
+def _ends_of_grades(values: Array) -> tuple[float, float] | None:
+    """The lowest and the highest grade; None where all are verdicts: 0, 1 and, for a tie, 0.5."""
+    finite = values[np.isfinite(values)]
+    if np.isin(finite, (0, 0.5, 1)).all():
+        return None
+    return float(finite.min()), float(finite.max())
 
 
 def _cells(source: Source, name: str) -> list[Any]:
@@ -353,23 +356,27 @@ def columns_beside(read: Read, options: Any) -> dict[str, Array]:
 
 def _trait(cells: Sequence[Any]) -> tuple[str, Array] | None:
     """A column of labelled rows as a trait, and what of it that is; None where it is none."""
-    bare = [None if is_null(cell) or cell == "" else cell for cell in cells]
-    filled = [cell for cell in bare if cell is not None]
-    if not filled or any(isinstance(cell, (list, dict, bytes)) for cell in filled):
+    texts = [None if is_null(cell) or cell == "" else str(cell) for cell in cells]
+    different = {*texts} - {None}
+    if not different or any(isinstance(cell, (list, dict, bytes)) for cell in cells):
         return None
-    try:
-        numbers = np.array([np.nan if cell is None else float(cell) for cell in bare])
-    except (TypeError, ValueError):
-        numbers = np.zeros(0)
-    if len(np.unique(numbers[np.isfinite(numbers)])) > 2:
+    numbers = _as_numbers(cells)
+    if numbers is not None and len(np.unique(numbers[np.isfinite(numbers)])) > 2:
         return "", numbers
-    if len({str(cell) for cell in filled}) <= _MOST_LEVELS:
-        groups = [None if cell is None else str(cell) for cell in bare]
-        return "", np.array(groups, dtype=object)
-    if not len(numbers) and np.mean([len(str(cell)) for cell in filled]) >= _LONG:
-        lengths = [np.nan if is_null(cell) else float(len(str(cell))) for cell in cells]
-        return "length of ", np.array(lengths)
+    if len(different) <= _MOST_LEVELS:
+        return "", np.array(texts, dtype=object)
+    lengths = np.array([np.nan if is_null(cell) else float(len(str(cell))) for cell in cells])
+    if numbers is None and lengths[lengths > 0].mean() >= _LONG:
+        return "length of ", lengths
     return None
+
+
+def _as_numbers(cells: Sequence[Any]) -> Array | None:
+    """Cells as numbers, NaN for an empty one; None where one is something else."""
+    try:
+        return np.array([np.nan if is_null(cell) or cell == "" else float(cell) for cell in cells])
+    except (TypeError, ValueError):
+        return None
 
 
 def audit_judges(options: Any) -> JudgeAudit:

@@ -58,7 +58,8 @@ def learn(
     """Everything learnt from the reference; ``target`` is what will be asked about, where that is known."""
     reference = _read_references(sources, options, execution, target)
     record = reference.record
-    warnings = _reference_warnings(reference, target, sources)
+    renamed = label_warnings("the reference", [record], record.accuracy)
+    warnings = [*_reference_warnings(reference, target, sources), *renamed]
     enter_phase(execution.progress, "fitting")
     diagnostician = None
     if options.diagnosis:
@@ -90,6 +91,7 @@ def learn(
         trials=trials,
         skipped=skipped,
         warnings=warnings,
+        doubt="; ".join(renamed),
         learnt_rows=record.rows,
         unmade=unmade,
         clusters=_clusters(sources, options, reference.rows, plan),
@@ -203,9 +205,8 @@ def are_one_file(sources: Sequence[Source], target: Source) -> bool:
     """Whether the target is a file of the reference."""
     if target.path is None:
         return False
-    paths = [
-        source.path for source in sources if source.path is not None
-    ]  # of patterns, as they are written
+    # of patterns, as they are written
+    paths = [source.path for source in sources if source.path is not None]
     present = [path for path in paths if os.path.exists(path) and os.path.exists(target.path)]
     return target.path in paths or any(os.path.samefile(path, target.path) for path in present)
 
@@ -234,7 +235,6 @@ def _reference_warnings(
             f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
         )
     warnings += () if record.is_argmax else decisions_said(record, "reference")
-    warnings += label_warnings("the reference", [record], record.accuracy)
     if target is not None and are_one_file(sources, target):
         warnings.append("reference and target are the same file")
     if record.label is not None and record.rows and (record.label == record.label[0]).all():

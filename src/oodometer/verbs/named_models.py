@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..store.files import ENDINGS
+from ..vectors import are_records, several
 
 
 def named_models(models: Any) -> list[tuple[str, Any]]:
@@ -20,9 +21,10 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
         return [
             (str(n), model)
             for n, group in models.items()
-            for model in (group if isinstance(group, list) else [group])
+            for model in (several(group) if isinstance(group, list) else [group])
         ]
-    model_list = list(models) if isinstance(models, (list, tuple)) else [models]
+    is_list = isinstance(models, (list, tuple)) and not are_records(models)
+    model_list = list(models) if is_list else [models]
     out: list[tuple[str, Any]] = []
     plain: Counter[str] = Counter()
     for model in model_list:
@@ -32,14 +34,20 @@ def named_models(models: Any) -> list[tuple[str, Any]]:
             if not name or not source:
                 raise UsageError(f"expected a model, or NAME=MODEL, got {model!r}")
         else:
-            short = said_model(model)
-            if isinstance(model, (str, os.PathLike)):
-                path = Path(short)
-                short = (path.stem if path.suffix.lower() in ENDINGS else path.name) or short
+            short = _short_name(model)
             plain[short] += 1
             name = short if plain[short] == 1 else f"{short}-{plain[short]}"
         out.append((name, source))
     return out
+
+
+def _short_name(model: Any) -> str:
+    """The last part of a path, of a predictions file without its ending; or the name of an object."""
+    short = said_model(model)
+    if not isinstance(model, (str, os.PathLike)):
+        return short
+    path = Path(short)
+    return (path.stem if path.suffix.lower() in ENDINGS else path.name) or short
 
 
 def said_model(model: Any) -> str:

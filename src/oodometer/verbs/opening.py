@@ -26,7 +26,7 @@ from ..runs import places_of_run
 from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order, no_column
 from ..store.columns import class_names
-from ..vectors import given_target
+from ..vectors import given_target, several
 from .confidences import REPEATS, needs_reading, with_confidences
 from .fitted import FittedSource
 from .guessing import Guessing
@@ -41,9 +41,8 @@ def in_name_order(source: Source) -> Source:
     """The source with its classes, views and features in the order of their names; ties go to the first name."""
     axes = source.axes
     ordered = axes.in_name_order()
-    if (
-        source.encoding is not None and "feature" in axes.names
-    ):  # it knows the places of its features
+    # it knows the places of its features
+    if source.encoding is not None and "feature" in axes.names:
         ordered = replace(ordered, names={**ordered.names, "feature": source.encoding.names})
     return source if ordered == axes else source.aligned(ordered)
 
@@ -157,8 +156,7 @@ def with_classes_of_all(
     try:
         return run(options.classes)
     except NewClassError:
-        first = files[0] if isinstance(files[0], (list, tuple)) else files[:1]
-        files = [*first, *files[1:]]
+        files = [*several(files[0]), *files[1:]]
         opened = any(is_fitted(data) or isinstance(data, Source) for data in files)
         if options.classes is not None or opened:
             raise
@@ -199,7 +197,7 @@ def _classes_of(files: Sequence[Any], options: Reading) -> Sequence[int | str] |
 def _file_of_data(data: Any, options: Reading) -> str:
     """Which of the files of a verb some data are."""
     target = getattr(options, "target", None)
-    if any(data is entry for entry in (target if isinstance(target, (list, tuple)) else [target])):
+    if any(data is entry for entry in several(target)):
         return "target"
     models = getattr(options, "models", None) or ()
     for position, model in enumerate(models):
@@ -269,15 +267,15 @@ class Opener:
         )
         self._guessing = guessing
         self._guesses: dict[Any, dict[str, str]] = {}
+        # columns of options; `said_of_unused`
         self._named, self._offers_cluster = (
             named,
             offers_cluster,
-        )  # columns of options; `said_of_unused`
+        )
         self._offers_weight = offers_weight
         self._looked_at: set[Any] = set()
-        self.notes: list[
-            str
-        ] = []  # what is to be said of columns that were read, or not, without being named
+        # what is to be said of columns that were read, or not, without being named
+        self.notes: list[str] = []
 
     def references(
         self,
@@ -289,7 +287,7 @@ class Opener:
         """One reference or a list, with classes, views and features by name, which what `target` opens follows.
         ``extra_columns`` are read, too, where all of them are there.
         """
-        inputs = list(reference) if isinstance(reference, (list, tuple)) else [reference]
+        inputs = several(reference)
         if not inputs:
             raise UsageError("give at least one reference")
         if any(map(is_fitted, inputs)):
@@ -342,6 +340,9 @@ class Opener:
         self._timezone = self._timezone or fitted.options.get("timezone")
         self._threshold, self._axes = fitted.threshold, source.axes
         self._offers_cluster &= fitted.options.get("cluster") is None
+        # an array has no name that says of which class its probabilities are
+        lone = [ours for ours in (fitted.mapping or {}).values() if ours.startswith("prob_")]
+        self._lone_class = lone[0].removeprefix("prob_") if len(lone) == 1 else None
         taken = {*self.mapping.values()}
         before_now = {
             theirs: ours for theirs, ours in (fitted.mapping or {}).items() if ours not in taken
@@ -417,7 +418,11 @@ class Opener:
             self._say_unused(source)
         source = self._with_confidences(opening, source)
         labels_alone = is_target and "probabilities" not in source.fields
-        if self._threshold is None or labels_alone:
+        return source if labels_alone else self._decided(source)
+
+    def _decided(self, source: Source) -> Source:
+        """The source with the answers that the threshold makes of its probabilities, where there is one."""
+        if self._threshold is None:
             return source
         if self._decides_for is None:
             # the class that the threshold is about, where the source tells its classes
@@ -550,13 +555,13 @@ class Opener:
                 raise error
 
 
-def opener_for(options: Reading) -> Opener:
-    """An opener with the renamings and the threshold that were asked for."""
+def opener_for(options: Reading, offers_weight: bool = False) -> Opener:
+    """An opener with the renamings and the threshold that were asked for; ``offers_weight``: the verb could weigh rows,
+    and was not asked to.
+    """
     target, labels = (getattr(options, name, None) for name in ("target", "labels"))
     has_label_file = labels is not None and isinstance(options, Truth)
-    unlabelled = (
-        tuple(target) if isinstance(target, (list, tuple)) else () if target is None else (target,)
-    )
+    unlabelled = () if target is None else tuple(several(target))
     every = getattr(options, "every", None) or getattr(options, "by", None) == "time"
     guessing = Guessing(
         others=unlabelled,
@@ -574,6 +579,7 @@ def opener_for(options: Reading) -> Opener:
         guessing=guessing,
         named=columns_named(options),
         offers_cluster=getattr(options, "cluster", "") is None,
+        offers_weight=offers_weight,
     )
 
 
@@ -601,7 +607,7 @@ def faults_of_fitted(reference: Any) -> Iterator[None]:
     except OodometerError:
         raise
     except Exception as error:
-        references = reference if isinstance(reference, (list, tuple)) else [reference]
+        references = several(reference)
         file = next(
             (
                 str(data)
@@ -640,13 +646,14 @@ S = TypeVar("S", bound=Source)
 
 _AUTO = "auto"
 _MOST = 100
+# ids, and what a suggestion of rows to label wrote
 _OURS = (
     "id",
     "row",
     "draw",
     "probability",
     "share",
-)  # ids, and what a suggestion of rows to label wrote
+)
 _INPUTS = ("group", "input", "output")  # fields that may be inputs of the model
 
 

@@ -760,9 +760,8 @@ class Judged(Verdicts):
         labels = getattr(self, "labels", None)
         columns = labels if isinstance(labels, (list, tuple)) else [labels]
         judged = isinstance(self.judge, (str, list, tuple)) and bool(self.judge)
-        named = judged and all(
-            isinstance(name, str) for name in columns
-        )  # no cells, as they else would be
+        # no cells, as they else would be
+        named = judged and all(isinstance(name, str) for name in columns)
         object.__setattr__(self, "labels", None if named else labels)
         super().__post_init__()
         if named:
@@ -1162,6 +1161,7 @@ class CompareOptions(
     Clock,
     Truth,
     Cluster,
+    Weight,
     Scale,
     Level,
     Reading,
@@ -1181,7 +1181,8 @@ class CompareOptions(
         path="read",
         metavar="MODELS...",
         help="Labelled predictions, one file for each model.",
-        doc="Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.",
+        doc="Labelled predictions of each model in its domain, a list or name -> predictions: files, frames, dicts of "
+        "arrays, lists of rows or `Predictions`; or what each model says as an array, with the truth as ``labels``.",
     )
     out_of_domain: Sequence[Any] = option(
         default=(),
@@ -1622,8 +1623,8 @@ class RankOptions(
         many=True,
         help="Two models or more: what `predict` takes, or predictions files of all of them; NAME=MODEL names one.",
         doc="Two or more, a list or name -> model; texts may be ``NAME=MODEL``. Live models: what `predict` takes. Or "
-        "all of them as predictions files, frames or records with a column ``id``: rows are matched by it, never by "
-        "position.",
+        "all of them as what they predicted: files, frames, arrays, lists of rows, records. Rows are matched by their "
+        "ids; by position where none has any, if labels or answers show that the rows have one order.",
     )
     examples: Any = option(
         default=None,
@@ -1632,7 +1633,8 @@ class RankOptions(
         help="A few labelled rows of the data in question, drawn at random; of predictions files the labels by id, "
         "by default their own. Without any label the rows without labels decide alone.",
         doc="A few labelled rows, drawn at random from the data in question; what `predict` takes as data. Rows "
-        "without a label join the pool. For predictions files: ids and labels; by default the files' own labels. "
+        "without a label join the pool. For predictions files: ids and labels, or an array of labels, None where "
+        "unknown; by default the files' own labels. "
         "Without any label agreement and the reference decide alone.",
     )
     unlabelled: Any = option(

@@ -22,6 +22,7 @@ from ..rankings.outcome import outcome_of
 from ..results.preferences import Preferences
 from ..results.ranking import FewShotRanking
 from ..store import Source, write_result
+from ..vectors import are_records, is_bare
 from .named_models import named_models, said_model, twice_named
 from .opening import renamings
 from .rank_battles import battles_in, rank_battles
@@ -41,7 +42,8 @@ def are_files(models: Sequence[tuple[str, Any]]) -> bool:
             files.append(path.suffix.lower() in (*ENDINGS, ENDING) and not path.is_dir())
         else:
             frame = not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")
-            files.append(isinstance(model, (Predictions, Source, Mapping)) or frame)
+            answers = frame or is_bare(model) or are_records(model)
+            files.append(answers or isinstance(model, (Predictions, Source, Mapping)))
     if any(files) and not all(files):
         live, file = models[files.index(False)][0], models[files.index(True)][0]
         remedy = "`oodometer predict` writes the file of a live model"

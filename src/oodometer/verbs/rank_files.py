@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ..arrays import Array
-from ..audits.joining import question_column
+from ..arrays import Array, as_cells
+from ..audits.joining import looking_like_keys, question_column
 from ..classes import matched
 from ..errors import InputError, Remedy, UsageError
 from ..inference.clusters import EPOCH, EPOCH_OF_ID, named_repeats
+from ..passes.reference import agreement_by_chance
 from ..predictions import Predictions
 from ..rankings.answered import CHOSEN, Answered, clusters_of, shown, was_chosen
 from ..store import Axes, Source
 from ..store.cells import key_array, key_cells
-from ..store.columns import Kind
+from ..store.columns import INDEX, Kind
 from ..store.source import RawTable, open_table
+from ..vectors import is_bare, several
+from .guessing import Guessing, label_of, opened_raw
 from .named_models import said_model
 from .opening import Opener, renamings
 from .rank_options import Asked, check_classes, check_filled, no_clusters
 
 _ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
+_SIGMAS = 3.5  # by which answers of two models agree beyond chance
+ROW = "row"  # the number of a row, from 0, which names it where no file has ids
 
 
 @final
@@ -40,32 +45,36 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
     """Read the files, bring rows and classes into the order of the first, and find the labels.
 
     Labels come from ``examples``, by id, else from the files' own; rows without one are the pool. Ids that repeat, such
-    as epochs of a question, are joined by their column `epoch`, else in their order.
+    as epochs of a question, are joined by their column `epoch`, else in their order. Where no file has ids, rows are
+    matched by position, if their labels or answers show that the files have one order.
     """
     references = _references(options, len(models))
     key, label = options.id or "id", options.label or "label"
     mapping = _renamings(options)
     table = None
     if options.examples is not None:
-        table = open_table(options.examples, [key, label, CHOSEN, *mapping])
-    opener = Opener(mapping or None, options.threshold, options.positive)
-    files = [said_model(model) for _, model in models]
-    sources = _open_files([model for _, model in models], files, key, opener, options)
+        table, label = _open_examples(options, key, label, mapping)
+    opener = _opener(mapping, options)
+    names, paths = zip(*models, strict=True)
+    files = [said_model(path) for path in paths]
+    sources, names_rows = _open_files(paths, files, key, opener, options)
+    key = names_rows or ROW
     opener.check(() if table is None else table.columns)
-    records, ids = _in_order_of_first(_read(sources, files, options), key, files)
+    records = _read(sources, files, options)
+    if names_rows is None:
+        records = _numbered(records, files)
+    records, ids = _in_order_of_first(records, key, files)
     if table is None:
-        codes, chosen = _labels_of_files(records, files, ids), None
+        labels = Labels(_labels_of_files(records, files, ids))
     else:
-        codes, chosen = _labels_of_examples(table, records[0], ids, key, options)
+        labels = _labels_of_examples(table, records[0], ids, key, label, options)
+    codes, chosen = labels.codes, labels.chosen
     if chosen is None:
         chosen = _chosen_in_files(records, key, len(ids))
     labelled = np.flatnonzero(codes >= 0)
     rows = np.concatenate([labelled, np.flatnonzero(codes < 0)])
-    clusters = _clusters(records[0], ids, labelled, key, options.cluster)
-    if table is not None and not len(labelled):
-        raise _without_labels(table)
     return Answered(
-        names=tuple(name for name, _ in models),
+        names=names,
         sources=tuple(files),
         records=tuple(record.take(rows).without_labels() for record in records),
         labels=codes[labelled].astype(np.int64),
@@ -76,8 +85,53 @@ def match_files(models: Sequence[tuple[str, Any]], options: Asked) -> Answered:
         label_column="label" if table is None else label,
         chosen=chosen[labelled] if chosen[labelled].any() else None,
         references=_known_ground(references, opener, Axes(records[0].classes)),
-        clusters=clusters,
+        clusters=_clusters(records[0], ids, labelled, key, options.cluster),
         cluster_column=options.cluster or key,
+        notes=tuple(opener.notes),
+    )
+
+
+def _named_examples(examples: Any) -> Any:
+    """Labels in an array, a list or a Series as a table: one for each row of the predictions, None where unknown."""
+    if not is_bare(examples):
+        return examples
+    cells = as_cells(examples)
+    return {ROW: np.arange(len(cells)), "label": cells}
+
+
+def _open_examples(
+    options: Asked, key: str, label: str, mapping: Mapping[str, str]
+) -> tuple[RawTable, str]:
+    """The labels as a table, and the column of it that holds the truth."""
+    examples = _named_examples(options.examples)
+    table = open_table(examples, [key, label, CHOSEN, *mapping])
+    if options.label is None and label not in table.columns:
+        label = _label_column(examples, table, label)
+    return table, label
+
+
+def _label_column(examples: Any, table: RawTable, label: str) -> str:
+    """The column of the truth in a file of labels, by its own name; ``label`` where none is told apart."""
+    source = opened_raw(examples)
+    found = {} if source is None else label_of(source)
+    return next((theirs for theirs in found if theirs in table.columns), label)
+
+
+def _opener(mapping: Mapping[str, str], options: Asked) -> Opener:
+    """Opens the files, each read by what its own columns are; the truth may be missing."""
+    guessing = Guessing(
+        truth=options.examples is None,
+        decided=options.threshold is not None,
+        optional=True,
+        classes=options.classes,
+    )
+    return Opener(
+        mapping or None,
+        options.threshold,
+        options.positive,
+        guessing=guessing,
+        named={name for name in (options.id, options.cluster) if name},
+        offers_cluster=options.cluster is None,
     )
 
 
@@ -92,15 +146,6 @@ def _renamings(options: Asked) -> dict[str, str]:
 def _are_numbers(column: Array, names: Sequence[str]) -> bool:
     """Whether ids are whole numbers, none of which repeats."""
     return column.dtype.kind in "iu" and not any("_" in name for name in names)
-
-
-def _without_labels(table: RawTable) -> InputError:
-    return InputError(
-        "labelled rows",
-        got="none: no row has a label",
-        remedy="fill in a few, or leave --examples out to rank without any label",
-        file=table.file or table.name,
-    )
 
 
 def _references(options: Asked, models: int) -> Sequence[Any]:
@@ -122,7 +167,7 @@ def _references(options: Asked, models: int) -> Sequence[Any]:
     reference = options.reference
     if reference is None:
         return ()
-    references = reference if isinstance(reference, (list, tuple)) else [reference]
+    references = several(reference)
     if references and len(references) != models:
         text = f"expected a --reference for each of {models} predictions files"
         raise UsageError(f"{text}, in their order, got {len(references)}")
@@ -131,6 +176,19 @@ def _references(options: Asked, models: int) -> Sequence[Any]:
 
 def _open_files(
     models: Sequence[Any], files: Sequence[str], key: str, opener: Opener, options: Asked
+<<<<<<< HEAD
+) -> tuple[list[Source], str | None]:
+    """The sources of the files with their columns of ids, epochs, clusters and of what was chosen; and the name of
+    their ids, None where none has any.
+    """
+    opened = [opener.open(model, options.classes) for model in models]
+    names_rows = key if options.id is not None else _key_of(opened, key)
+    sources = []
+    for model, source, file in zip(models, opened, files, strict=True):
+        _check_columns(source, file, names_rows, options.cluster)
+        more = (names_rows, CHOSEN, EPOCH, options.cluster)
+        columns = tuple(dict.fromkeys(name for name in more if name and source.holds(name)))
+=======
 ) -> list[Source]:
     """The sources of the files with their columns of ids, epochs, clusters and of what was chosen."""
     sources, opened = [], [opener.open(model, options.classes) for model in models]
@@ -141,21 +199,88 @@ def _open_files(
         _check_columns(source, file, key, options.cluster, question)
         more = [name for name in (CHOSEN, EPOCH, options.cluster) if name and source.holds(name)]
         columns = tuple(dict.fromkeys((key, *more)))
+>>>>>>> h-outside
         sources.append(opener.open(model, options.classes, extra_columns=columns))
-    return sources
+    return sources, names_rows
 
 
+<<<<<<< HEAD
+def _key_of(sources: Sequence[Source], key: str) -> str | None:
+    """The column of ids: ``key`` where a file has it, else the only one that all files have and that is named like
+    one; None where no file has such a column.
+    """
+    if any(source.holds(key) for source in sources):
+        return key
+    first, *others = (
+        [name for name in looking_like_keys(source) if not _counts_rows(source, name)]
+        for source in sources
+    )
+    common = [name for name in first if all(name in names for names in others)]
+    if len(common) == 1:
+        return common[0]
+    return key if first or any(others) else None
+
+
+def _counts_rows(source: Source, name: str) -> bool:
+    """Whether a column is the index of a frame that nobody chose, which says no more than the position does."""
+    if name != INDEX:
+        return False
+    batches = [batch.column(0).to_numpy(zero_copy_only=False) for batch in source.raw([name])]
+    cells = np.concatenate(batches) if batches else np.zeros(0)
+    return bool(np.array_equal(cells, np.arange(len(cells))))
+
+
+def _numbered(records: Sequence[Predictions], files: Sequence[str]) -> list[Predictions]:
+    """Records whose rows are named by their numbers; `InputError` where nothing shows that they have one order."""
+    first, rows = records[0], np.arange(len(records[0]))
+    for record, file in zip(records[1:], files[1:], strict=True):
+        if len(record) != len(first) or not _are_of_one_order(first, record):
+            got = f"{len(record):,} rows beside {len(first):,}"
+            if len(record) == len(first):
+                got = f"answers that agree with those of {files[0]} no more often than by chance"
+            raise InputError(
+                "a column id that names the rows, or labels or answers that show one order of rows in all files",
+                got=got,
+                remedy="write a column id into each file; `oodometer predict` keeps it",
+                file=file,
+            )
+    return [replace(record, columns={**record.columns, ROW: rows}) for record in records]
+
+
+def _are_of_one_order(a: Predictions, b: Predictions) -> bool:
+    """Whether two records tell of the same rows in one order: by several labels that are equal row by row, or by
+    predicted classes that agree beyond chance.
+    """
+    if a.label is not None and b.label is not None and len(np.unique(a.label)) > 1:
+        return bool((a.label == b.label).all())
+    codes = np.asarray(a.predicted), np.asarray(b.predicted)
+    counts = np.zeros((int(codes[0].max()) + 1, int(codes[1].max()) + 1), dtype=np.int64)
+    np.add.at(counts, codes, 1)
+    expected, spread = agreement_by_chance(counts)
+    return float((codes[0] == codes[1]).sum()) > expected + _SIGMAS * spread
+
+
+def _check_columns(source: Source, file: str, key: str | None, cluster: str | None) -> None:
+    """Raise `InputError` for a file without ids, without answers, or without the column of clusters."""
+=======
 def _check_columns(
     source: Source, file: str, key: str, cluster: str | None, question: str | None
 ) -> None:
     """Raise `InputError` for a file without ids, without answers, or without the column of clusters; ``question``: the
     column that all files have and that is named as the id of a question.
     """
+>>>>>>> h-outside
     columns = f"the columns {shown(source.columns, 12)}"
-    if not source.holds(key):
+    if key is not None and not source.holds(key):
         expected = f"a column {key} that names the rows"
+<<<<<<< HEAD
+        why = "those of several files are matched by it, never by position where one has it"
+        other = question_column(source)
+        option = "--id" if other is None else f"--id {shlex.quote(other)}"
+=======
         why = "those of several files are matched by it, never by position"
         option = "--id" if question is None else f"--id {shlex.quote(question)}"
+>>>>>>> h-outside
         remedy = (
             f"name it with {option}, or with --map theirs={key} where other files call it {key}; "
         )
@@ -376,12 +501,12 @@ def _labels_of_files(
 
 
 def _labels_of_examples(
-    table: RawTable, record: Predictions, ids: Sequence[str], key: str, options: Asked
+    table: RawTable, record: Predictions, ids: Sequence[str], key: str, label: str, options: Asked
 ) -> Labels:
     """The labels of ``examples`` in the order of ``ids``."""
     file = table.file or table.name
     key = _column(table, key, options, f"rename that of this file with --map theirs={key}")
-    label = _column(table, options.label or "label", options, "name it with --label")
+    label = _column(table, label, options, "name it with --label")
     tells = CHOSEN in table.columns and CHOSEN not in (key, label)
     examples = _read_examples(table, record, key, label, tells)
     if not examples.ids:
@@ -404,6 +529,13 @@ def _labels_of_examples(
         if code >= 0:
             codes[at] = code
         chosen[at] |= examples.chosen[row]
+    if (codes < 0).all():
+        raise InputError(
+            "labelled rows",
+            got="none: no row has a label",
+            remedy="fill in a few, or leave --examples out to rank without any label",
+            file=file,
+        )
     return Labels(codes, chosen if tells else None)
 
 
@@ -422,9 +554,8 @@ def _read_examples(
 ) -> Examples:
     """The examples of a table; ``tells``: it has a column that says which were chosen."""
     file, classes = table.file or table.name, record.classes or ()
-    remedy = (
-        "write the labels in the words of the columns, or rename the columns with --map theirs=ours"
-    )
+    remedy = "write the labels in the words of the columns, rename the columns with --map theirs=ours, or name the "
+    remedy += "classes in their order with --classes a,b,c"
     if record.probabilities is None:
         remedy = "write the labels in the words of the predictions, or name all classes with --classes a,b,c"
     kinds: dict[str, Kind] = {key: "key", label: "any"}
@@ -515,6 +646,7 @@ def _known_ground(references: Sequence[Any], opener: Opener, axes: Axes) -> tupl
     """The labelled rows of each reference, which need not be matched; `InputError` for one without any."""
     out = []
     for reference in references:
+        opener.open(reference)  # as a file that holds the truth, whatever its columns are called
         source = opener.open(reference, None, axes=axes)
         out.append(source.read(_fields(source)).known())
         if not len(out[-1]):

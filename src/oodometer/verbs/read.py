@@ -44,12 +44,7 @@ def read(options: ReadOptions) -> Reading:
     (['0'], ['How good is it?', 'Is another better?'])
     """
     logs, out = options.logs, options.out
-    paths = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
-    if not paths or not all(isinstance(path, (str, os.PathLike)) for path in paths):
-        raise UsageError(
-            f"expected the path of a log or a table, or a list of logs, got {str(logs)[:60] or 'nothing'}; "
-            "predictions in memory are read by oodometer.load"
-        )
+    paths = _paths(logs)
     refuse_clashes({"the file to write": out}, paths)
     check_out(out, folders=True)
     try:
@@ -76,6 +71,17 @@ def read(options: ReadOptions) -> Reading:
             command = _writing_command(paths, options, content.file)
             content.questions.append(Question("Write it for the others", command))
     return _result(content, None if out is None else str(out), tuple(files))
+
+
+def _paths(logs: Any) -> Sequence[Any]:
+    """The path, or the paths, that were given; `UsageError` for something else."""
+    paths = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else [logs]
+    if not paths or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        raise UsageError(
+            f"expected the path of a log or a table, or a list of logs, got {str(logs)[:60] or 'nothing'}; "
+            "predictions in memory are read by oodometer.load"
+        )
+    return paths
 
 
 def _writing_command(paths: Sequence[Any], options: ReadOptions, out: str) -> str:

@@ -89,6 +89,18 @@ class _Table:
         """The field of each column that is called as ours."""
         return _fed(self.source.layout)
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the other commands can read it as it is, and not only rows in memory."""
+        return isinstance(self.given, str)
+
+    @property
+    def renamed_for_others(self) -> dict[str, str]:
+        """The renamings that the other commands need: `id` they take by themselves."""
+        if not self.is_file:
+            return {}
+        return {c: ours for c, ours in self.renamed.items() if c in self.columns and ours != "id"}
+
     def is_free(self, name: str) -> bool:
         """Whether a column is nothing yet."""
         return name not in self.fed and name not in self.renamed
@@ -101,6 +113,13 @@ class _Guessed(NamedTuple):
     renamings: Mapping[str, str]
     doubtful: bool
     warnings: tuple[str, ...]
+
+    def questions(self, path: str) -> list[Question]:
+        """How to read the table at a path as was guessed, where that is in doubt."""
+        if not self.doubtful:
+            return []
+        command = f"oodometer evaluate {shlex.quote(path)} {as_options({**self.renamings})}"
+        return [Question("If that is right", command)]
 
 
 @final
@@ -133,10 +152,8 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
     guessed = _take_guesses(table, mapping)
     verdicts = _find_verdicts(table)
     other_metrics = _take_first_metric(table, verdicts)
-    judges, humans = verdicts.judges, verdicts.humans
-    if len(judges) == 1 and not humans and not table.fields & _TRUTH:
-        table.renamed[judges[0]] = verdicts.field_of[judges[0]]  # what it says is the verdict
-        judges = []
+    humans = verdicts.humans
+    judges = [] if _take_only_judge(table, verdicts) else verdicts.judges
     _take_usual_names(table)
     words, abstained = _score_words(table)
     record, fed, stated = _read_record(table, words)
@@ -152,12 +169,8 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
     elif record is not None:
         models = _models_by_rows(table, record, taken)
     taken |= models.taken
-    in_file = isinstance(table.given, str)
-    questions = []
     if guessed.doubtful:
         taken |= {column: f"{ours}?" for column, ours in guessed.renamings.items()}
-        command = f"oodometer evaluate {shlex.quote(path)} {as_options({**guessed.renamings})}"
-        questions.append(Question("If that is right", command))
     about = About(
         data=os.path.basename(os.path.normpath(path)),
         log=path,
@@ -173,21 +186,16 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
         judges=tuple(judges),
         human=next(iter(humans), None),
     )
-    renamed = {
-        theirs: ours
-        for theirs, ours in table.renamed.items()
-        if theirs in table.columns and ours != "id"  # which the other commands take by themselves
-    }
     return Content(
         record,
         table.columns,
         taken,
         about,
-        file=path if in_file else None,
-        renamed=renamed if in_file else {},
+        file=path if table.is_file else None,
+        renamed=table.renamed_for_others,
         parts=models.parts,
         of_models=bool(models.parts),
-        questions=questions,
+        questions=guessed.questions(path),
     )
 
 
@@ -252,6 +260,15 @@ def _find_verdicts(table: _Table) -> _Verdicts:
         rows = len(table.rows)
         humans = [name for name in field_of if columns[name].known < rows and name not in judges]
     return _Verdicts(field_of, judges, humans)
+
+
+def _take_only_judge(table: _Table, verdicts: _Verdicts) -> bool:
+    """Read what the only judge says as the verdict where nothing else tells it; whether that was done."""
+    if len(verdicts.judges) != 1 or verdicts.humans or table.fields & _TRUTH:
+        return False
+    (name,) = verdicts.judges
+    table.renamed[name] = verdicts.field_of[name]
+    return True
 
 
 def _take_usual_names(table: _Table) -> None:

@@ -76,9 +76,8 @@ def _same_rows(reference: Source, target: Source) -> float:
         :_COLUMNS
     ]
     inputs = {*reference.own_columns}
-    names.sort(
-        key=lambda name: name in inputs
-    )  # outputs tell most rows apart, and few columns are read quickly
+    # outputs tell most rows apart, and few columns are read quickly
+    names.sort(key=lambda name: name in inputs)
     try:
         alike, twice = _rows_alike(reference, target, names[:_QUICK]) if names else (0.0, 0.0)
         if alike >= _SHARE and len(names) > _QUICK:

@@ -61,9 +61,8 @@ def said_of_unused(
     repeats = {
         name: count for name in (*columns, *fields) if (count := _values_of_rows(source, name))
     }
-    if not repeats or (
-        source.holds(KEY) and _repeats(source, KEY)
-    ):  # rows of one id are clusters without a word
+    # rows of one id are clusters without a word
+    if not repeats or (source.holds(KEY) and _repeats(source, KEY)):
         return out
     name = min(repeats, key=lambda column: repeats[column])
     text = (

@@ -6,9 +6,10 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
@@ -245,25 +246,50 @@ def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     raise _wrong_row(wrong, file, at)
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) or is_whole(value)
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """The check of a cell that may be empty."""
+    return lambda value: value is None or check(value)
+
+
+def _list_of(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """The check of a list by that of its entries."""
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+# What each field of a row holds, for itself; the class is held against the others.
+_HOLDS: dict[str, Callable[[Any], bool]] = {
+    "id": _is_name,
+    "text": _is_text,
+    "pair": _or_none(_is_text),
+    "feature": _or_none(is_whole),
+    "values": _list_of(_is_finite),
+    "classes": _list_of(_is_name),
+    "target": partial(is_whole, minimum=0),
+    "class": lambda value: True,
+    **dict.fromkeys(("separator", *_NUMBERS), _or_none(_is_finite)),
+    **dict.fromkeys(_BY, _is_text),
+}
+
+
 def _wrong_field(row: Mapping[str, Any]) -> str | None:
     """The first field of a row that holds something else than it should, and what; None where none does."""
     classes, target = row["classes"], row["target"]
-    named = isinstance(classes, list) and all(
-        isinstance(name, str) or is_whole(name) for name in classes
-    )
-    sure = is_whole(target) and target >= 0
-    fine = {
-        "id": isinstance(row["id"], str) or is_whole(row["id"]),
-        "text": isinstance(row["text"], str),
-        "pair": row["pair"] is None or isinstance(row["pair"], str),
-        "feature": row["feature"] is None or is_whole(row["feature"]),
-        "values": isinstance(row["values"], list) and all(map(_is_finite, row["values"])),
-        "classes": named,
-        "target": sure and named and (not classes or target < len(classes)),
-        "class": sure and named and row["class"] in (classes[target : target + 1] or [None]),
-        **{key: row[key] is None or _is_finite(row[key]) for key in ("separator", *_NUMBERS)},
-        **{key: isinstance(row[key], str) for key in _BY},
-    }
+    fine = {key: holds(row[key]) for key, holds in _HOLDS.items()}
+    is_listed = fine["target"] and fine["classes"] and (not classes or target < len(classes))
+    fine["target"] = is_listed
+    fine["class"] = is_listed and row["class"] in (classes[target : target + 1] or [None])
     p = row["probability"]
     fine["probability"] &= p is None or not _is_finite(p) or -_FAR <= p <= 1 + _FAR
     wrong = next((key for key, good in fine.items() if not good), None)
@@ -276,10 +302,6 @@ def _example_of(row: Mapping[str, Any]) -> WordAttributions:
     values = np.array(row["values"], dtype=np.float64)
     separator, *numbers = (_number(row[key]) for key in ("separator", *_NUMBERS))
     return WordAttributions(Words(text, row["feature"]), values, separator, row["target"], *numbers)
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _wrong_row(got: str, file: str, at: int) -> InputError:
@@ -417,25 +439,15 @@ def explain_in(
     examples = as_words(texts)
     targets = checked_targets(how.targets, len(examples))
     named = _checked_ids(how.ids, len(examples), name)
-    path = model if isinstance(model, str | os.PathLike) else None
-    if path is None and how.device is not None:
-        raise UsageError(
-            f"device={how.device!r} is for a model that is given by its path; set it on the model itself"
-        )
+    path = _path_of(model, how.device)
     stamp = None if path is None else stamp_of(path)
     engine = sent = None
     if how.engine is not None or how.workers is not None:
         sent = SentModel(path_of(model), stamp, {"device": how.device})
         engine = task_engine(how.engine, how.workers, gpu=sent.on_gpu_here)
     asked_texts = [[list(example.texts), example.feature] for example in examples]
-    job = checksum(
-        json.dumps(
-            [method.name, method.options(), name, asked_texts, named, targets, AT_ONCE],
-            default=said,
-        )
-    )
-    files = "" if stamp is None else json.dumps(stamp[1:], default=said)
-    kept = Kept(Path(folder), question=f"{job} {files}".strip())
+    job = [method.name, method.options(), name, asked_texts, named, targets, AT_ONCE]
+    kept = Kept(Path(folder), question=_question(job, stamp))
     kept.claim("attributions by this method with these options of this model and these texts")
     parts = list(_parts(examples, named, targets, kept))
     live: Any = None
@@ -453,6 +465,23 @@ def explain_in(
         attributions += [read_row(row, file, at) for at, row in enumerate(result["rows"], 1)]
     truncated = sum(result["truncated"] for result in results)
     return Explained(named, tuple(attributions), classes, method.name, name, truncated)
+
+
+def _path_of(model: Any, device: str | None) -> str | os.PathLike[str] | None:
+    """The path of a model, None for one in memory; `UsageError` for a device of such a one."""
+    if isinstance(model, str | os.PathLike):
+        return model
+    if device is not None:
+        raise UsageError(
+            f"device={device!r} is for a model that is given by its path; set it on the model itself"
+        )
+    return None
+
+
+def _question(job: Sequence[Any], stamp: Any) -> str:
+    """What tells a job from others, and behind it the files of a model that is given by its path."""
+    files = "" if stamp is None else json.dumps(stamp[1:], default=said)
+    return f"{checksum(json.dumps(job, default=said))} {files}".strip()
 
 
 def _checked_ids(ids: Sequence[str] | None, rows: int, model: str) -> tuple[str, ...]:

@@ -220,9 +220,8 @@ class _Path:
             np.zeros(shape, bool),
             np.zeros(shape, bool),
         )
-        for at, row in enumerate(
-            batch
-        ):  # ids, which of them are real, and which move along the line
+        # ids, which of them are real, and which move along the line
+        for at, row in enumerate(batch):
             for array, filling in zip(
                 arrays, (pieces[row].ids, True, pieces[row].moves), strict=True
             ):

@@ -102,9 +102,8 @@ def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tup
         chosen = np.array(list(combinations(range(features), int(sizes[first]))))
         these = np.zeros((len(chosen), features), dtype=bool)
         np.put_along_axis(these, chosen, True, axis=1)
-        present.append(
-            these if 2 * sizes[first] == features else np.concatenate([these, ~these])
-        )  # and complements
+        # and complements
+        present.append(these if 2 * sizes[first] == features else np.concatenate([these, ~these]))
         weights.append(np.full(count, mass[first] / count))
         remaining, first = remaining - count, first + 1
     pairs = remaining // 2

@@ -34,14 +34,14 @@ def collect(options: dict[str, Any], to: Written) -> None:
         output.show(result)
 
 
-@command(TrainOptions, written=("json",), to=_GROUP, kept=True)
+@command(TrainOptions, written=("json", "report"), to=_GROUP, kept=True)
 def train(options: dict[str, Any], to: Written) -> None:
     """Train judges on outputs that are known to be right or wrong."""
     from ..verbs.discriminate import train_judges
 
     with output.progress_bar("training judges", lines=True, share=True) as progress:
         result = replace(train_judges(**options, progress=progress), argv=output.command_line())
-    if to.deliver(result.to_dict()):
+    if to.deliver(result.to_dict(), result):
         output.show(result)
 
 
@@ -67,38 +67,45 @@ def predict(options: dict[str, Any], to: Written) -> None:
     folders, files = _parted(options.pop("paths"), "existing" in options)
     if len(files) > 1 and "pseudo_labels" in options:
         raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
-    out = options.pop("out", None)
-    paths = [out] * len(files)
-    if out is not None and len(files) > 1:  # the rows of each file go under its name into a folder
-        names = [Path(file).name for file in files]
-        if not Path(out).is_dir():
-            raise UsageError(
-                f"expected an existing folder for the rows of {len(files)} files, got --out {out}"
-            )
-        if len(set(names)) < len(names):
-            raise UsageError("two files of outputs have one name; judge them one by one")
-        paths = [str(Path(out) / name) for name in names]
+    places = _places(options.pop("out", None), files)
     with output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
         results = [
             replace(
-                judge_outputs(folders, file, out=path, **options, progress=progress),
+                judge_outputs(folders, file, out=place, **options, progress=progress),
                 argv=output.command_line(),
             )
-            for file, path in zip(files, paths, strict=True)
+            for file, place in zip(files, places, strict=True)
         ]
-        plain = [result.to_dict() for result in results]
-        several = {name: plain[0][name] for name in ("command", "version", "argv")} | {
-            "files": plain
-        }
-        answer = plain[0] if len(plain) == 1 else several
+        answer = _together([result.to_dict() for result in results])
         page = None
         if to.report is not None:
-            with_votes = [_with_votes(result) for result in results]
-            page = with_votes[0] if len(plain) == 1 else {**several, "files": with_votes}
+            page = _together([_with_votes(result) for result in results])
         output.deliver(answer, json=to.json, report=to.report, page=page)
     if to.json != "-":
         for result in results:
             output.show(result)
+
+
+def _places(out: str | None, files: Sequence[str]) -> Sequence[str | None]:
+    """Where the rows of each file go: of several under their names into a folder."""
+    if out is None or len(files) == 1:
+        return [out] * len(files)
+    if not Path(out).is_dir():
+        raise UsageError(
+            f"expected an existing folder for the rows of {len(files)} files, got --out {out}"
+        )
+    names = [Path(file).name for file in files]
+    if len(set(names)) < len(names):
+        raise UsageError("two files of outputs have one name; judge them one by one")
+    return [str(Path(out) / name) for name in names]
+
+
+def _together(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The result of the only file, or one that holds those of all."""
+    if len(results) == 1:
+        return results[0]
+    common = {name: results[0][name] for name in ("command", "version", "argv")}
+    return {**common, "files": results}
 
 
 def _with_votes(result: JudgedOutputs) -> dict[str, Any]:

@@ -22,9 +22,8 @@ def reproduce(options: dict[str, Any], to: Written) -> None:
 
         def report(what: str, share: float) -> None:
             nonlocal last
-            if (
-                bar is None and what != last and not output.quiet()
-            ):  # nobody watches: a line for each step
+            # nobody watches: a line for each step
+            if bar is None and what != last and not output.quiet():
                 output.say(f"{share:4.0%}  {visible(what)}", error=True)
             elif bar is not None and what != last:
                 bar.phase(visible(what))  # type: ignore[attr-defined]

@@ -29,12 +29,8 @@ CONTEXTS = ("context", "history")
 """Those of them that hold what was said before a reply; in others each turn but the first is one."""
 _ASSISTANT = frozenset(("assistant", "gpt", "model", "bot", "chatgpt"))  # roles in logs of chats
 _CHAT = _ASSISTANT | {"user", "human", "system", "developer", "tool"}
-_SAID = (
-    "content",
-    "text",
-    "utterance",
-    "value",
-)  # where the text of a turn is that is an object, as in logs of chats
+# where the text of a turn is that is an object, as in logs of chats
+_SAID = ("content", "text", "utterance", "value")
 
 
 def text_key(turn: Any) -> str | None:

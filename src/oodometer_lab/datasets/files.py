@@ -144,9 +144,8 @@ def parse_json(text: str, expected: str, path: Path, got: str | None = None) -> 
 
 _REMEDY = "set OODOMETER_DATA to a folder that holds the data"
 _PATIENCE = 5.0  # seconds that a connection may take
-_KEPT = (
-    60  # seconds that an answer is good for: a run that wants six things from the hub asks it once
-)
+# seconds that an answer is good for: a run that wants six things from the hub asks it once
+_KEPT = 60
 
 
 def hub_answers() -> bool:

@@ -163,20 +163,13 @@ class TableExamples(Examples):
         self.table, self.name, self.file, self.rows = table, table.name, table.file, table.rows
         available = table.columns
         usual = {"text": TEXTS, "pair": TEXTS, "image": IMAGES}
-        inputs = (
-            columns.inputs
-            or tuple(name for kind in reads for name in usual.get(kind, ()) if name in available)[
-                :1
-            ]
-        )
-        label = columns.label or (
-            "label" if "label" in available and "label" not in inputs else None
-        )
-        self.id = columns.id or ("id" if "id" in available and "id" not in inputs else None)
-        self.keep = tuple(
-            dict.fromkeys((*columns.keep, *(n for n in ("time", "group") if n in available)))
-        )
-        self.keep = tuple(name for name in self.keep if name not in inputs or name in columns.keep)
+        likely = [name for kind in reads for name in usual.get(kind, ()) if name in available]
+        inputs = columns.inputs or tuple(likely[:1])
+        free = {*available} - {*inputs}
+        label = columns.label or ("label" if "label" in free else None)
+        self.id = columns.id or ("id" if "id" in free else None)
+        times = [name for name in ("time", "group") if name in free]
+        self.keep = tuple(dict.fromkeys((*columns.keep, *times)))
         if not inputs and "table" in reads:
             inputs = tuple(name for name in available if name not in (label, self.id, *self.keep))
         if not inputs:
@@ -200,24 +193,32 @@ class TableExamples(Examples):
         """What the columns hold, by their first row, among the modalities that the model reads."""
         if len(reads) == 1 and reads[0] != "pair":
             return reads[0]
-        first = next(iter(self.table.batches(dict.fromkeys(self.inputs, "any"), 1)), None)
-        if first is None or not first.num_rows:
-            raise self._no_rows()
-        cells = [first.column(name)[0].as_py() for name in self.inputs]
-        texts = bool({"text", "pair"} & set(reads))
-        if "table" in reads and not texts:
+        cells = self._first_cells()
+        alone, reads_tables = len(cells) == 1, "table" in reads
+        reads_texts = bool({"text", "pair"} & set(reads))
+        as_texts: Modality = "text" if alone else "pair"
+        if reads_tables and not reads_texts:
             return "table"
-        if len(cells) == 1 and isinstance(cells[0], (dict, bytes)):
+        if alone and isinstance(cells[0], (dict, bytes)):
             return "image"
         if len(cells) <= 2 and all(isinstance(cell, str) for cell in cells):
-            if texts:
-                return "text" if len(cells) == 1 else "pair"
-            return "image" if len(cells) == 1 else "table"
-        if "table" not in reads and len(cells) > 2:
+            if reads_texts:
+                return as_texts
+            return "image" if alone else "table"
+        if reads_tables:
+            return "table"
+        if len(cells) > 2:
             raise UsageError(
                 f"expected one input column, or two for pairs of texts, got {len(cells)}"
             )
-        return "table" if "table" in reads else "text" if len(cells) == 1 else "pair"
+        return as_texts
+
+    def _first_cells(self) -> list[Any]:
+        """The inputs of the first row."""
+        first = next(iter(self.table.batches(dict.fromkeys(self.inputs, "any"), 1)), None)
+        if first is None or not first.num_rows:
+            raise self._no_rows()
+        return [first.column(name)[0].as_py() for name in self.inputs]
 
     def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the table."""
@@ -282,28 +283,32 @@ class TableExamples(Examples):
         return tuple(texts[0]) if len(texts) == 1 else tuple(zip(*texts, strict=True))
 
 
+def _arrays_of(path: Path) -> dict[str, Array]:
+    """The arrays of an NPZ file by name."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except FileNotFoundError:
+        raise InputError(
+            "a file", got="no such file", remedy="check the path", file=str(path)
+        ) from None
+    # zip and numpy raise many classes for damaged files and for pickles
+    except Exception as error:
+        got, remedy = (
+            f"{type(error).__name__}: {error}"[:120],
+            "write it with np.savez, without objects",
+        )
+        raise InputError(
+            "an NPZ file of plain arrays", got=got, remedy=remedy, file=str(path)
+        ) from error
+
+
 class ArrayExamples(Examples):
     """Arrays of an NPZ file, whose ``input`` is images (uint8), a table of numbers, or texts."""
 
     def __init__(self, path: Path, reads: Sequence[Modality], columns: ExampleColumns) -> None:
         self.file = self.name = str(path)
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                self.arrays = {name: arrays[name] for name in arrays.files}
-        except FileNotFoundError:
-            raise InputError(
-                "a file", got="no such file", remedy="check the path", file=str(path)
-            ) from None
-        except (
-            Exception
-        ) as error:  # zip and numpy raise many classes for damaged files and for pickles
-            got, remedy = (
-                f"{type(error).__name__}: {error}"[:120],
-                "write it with np.savez, without objects",
-            )
-            raise InputError(
-                "an NPZ file of plain arrays", got=got, remedy=remedy, file=str(path)
-            ) from error
+        self.arrays = _arrays_of(path)
         self.columns = columns
         usual = (*IMAGES, "images", *TEXTS, "x", "X")
         inputs = columns.inputs or tuple(name for name in usual if name in self.arrays)[:1]
@@ -358,6 +363,22 @@ LABELS = "labels.npy"
 CONDITION = ("kind", "severity")  # columns that say how images were shifted
 
 
+def _opened_array(file: Path) -> Array:
+    """The array of an NPY file, read where it is used."""
+    try:
+        array: Array = np.load(file, mmap_mode="r", allow_pickle=False)
+    # numpy raises many classes for damaged files and for pickles
+    except Exception as error:
+        got, remedy = "no such file", "put it beside the others"
+        if file.is_file():
+            got = f"{type(error).__name__}: {error}"[:120]
+            remedy = "write it with np.save, without objects"
+        raise InputError(
+            "an NPY file of numbers", got=got, remedy=remedy, file=str(file)
+        ) from error
+    return array
+
+
 @final
 class StackedExamples(Examples):
     """Images as CIFAR-10-C has them: a folder of ``<kind>.npy``, or one of its files, with severities 1 to 5 one after
@@ -372,27 +393,10 @@ class StackedExamples(Examples):
             *sorted({*(path.glob("*.npy") if path.is_dir() else [path])} - {labels}),
             labels,
         ]
-        arrays: list[Array] = []
-        for file in self.files:
-            try:
-                arrays.append(np.load(file, mmap_mode="r", allow_pickle=False))
-            except (
-                Exception
-            ) as error:  # numpy raises many classes for damaged files and for pickles
-                exists = file.is_file()
-                got = f"{type(error).__name__}: {error}"[:120] if exists else "no such file"
-                remedy = (
-                    "write it with np.save, without objects"
-                    if exists
-                    else "put it beside the others"
-                )
-                raise InputError(
-                    "an NPY file of numbers", got=got, remedy=remedy, file=str(file)
-                ) from error
-        *self.images, self.labels = arrays
+        *self.images, self.labels = map(_opened_array, self.files)
         count = len(self.images[0]) if self.images else 0
         expected = "uint8 images (sample, height, width, 3), five severities of as many images in every file"
-        for file, array in zip(self.files, arrays, strict=True):
+        for file, array in zip(self.files, (*self.images, self.labels), strict=True):
             plain = array.dtype == np.uint8 and array.ndim == 4 and array.shape[-1] == 3
             good = plain and count > 0 and count % 5 == 0 and len(array) == count
             if file == labels:

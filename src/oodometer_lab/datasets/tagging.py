@@ -81,11 +81,8 @@ def from_brown(tag: str, word: str = "") -> str:
 
 
 CORPORA, TREEBANKS = "pos_wsj_brown_etc.jsonl.xz", "ud_pos.jsonl.xz"
-_TAG_SHARES = (
-    0.7,
-    0.1,
-    0.2,
-)  # of the documents of the Wall Street Journal's sample: training, development, test
+# of the documents of the Wall Street Journal's sample: training, development, test
+_TAG_SHARES = (0.7, 0.1, 0.2)
 _UD, _UD_HUB = "universal-dependencies/universal_dependencies", {"ewt": "en_ewt", "gum": "en_gum"}
 
 

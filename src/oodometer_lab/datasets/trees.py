@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -36,12 +36,13 @@ def signature(word: str) -> str:
         return "~."
     if word[0].isdigit() or not letters:
         return "~0x" if letters else "~0"
-    case = "XX" if len(word) > 1 and word.isupper() else "X" if word[0].isupper() else "x"
     digits = "0" if any(letter.isdigit() for letter in word) else ""
     hyphen = "-" if "-" in word[1:] else ""
-    last = word.rpartition("-")[2].lower()
+    if len(word) > 1 and word.isupper():
+        return f"~XX{digits}{hyphen}"
+    case, last = "X" if word[0].isupper() else "x", word.rpartition("-")[2].lower()
     ending = next((end for end in _ENDINGS if last.endswith(end) and len(last) > len(end) + 1), "")
-    return f"~{case}{digits}{hyphen}{'' if case == 'XX' else ending}"
+    return f"~{case}{digits}{hyphen}{ending}"
 
 
 def with_signatures(texts: Iterable[str], least: int = 3) -> Callable[[str], str]:
@@ -68,11 +69,8 @@ def numbered(text: str) -> str:
 
 
 WSJ, GUM = "wsj_sample_trees.jsonl.xz", "gum_const.jsonl.xz"
-SHARES = (
-    0.75,
-    0.1,
-    0.15,
-)  # of the documents of the Wall Street Journal's sample: training, development, test
+# of the documents of the Wall Street Journal's sample: training, development, test
+SHARES = (0.75, 0.1, 0.15)
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _TRACE = "-NONE-"
 
@@ -110,46 +108,53 @@ class Tree:
         return [self, *(inner for part in self.parts for inner in part.constituents())]
 
 
+@dataclass
+class _Open:
+    """A bracket that is not closed yet, with what has been read of it."""
+
+    label: str = ""
+    parts: list[Tree] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+
 def parse(text: str, **where: Any) -> Tree:
     """A tree from brackets; functions (NP-SBJ-1), traces and what they leave empty are removed, ROOT becomes TOP."""
     wrong = InputError(
         "a tree in balanced brackets", got=repr(text[:40]), remedy="fetch the file again", **where
     )
-    tokens = _TOKEN.findall(text)
-    stack: list[tuple[str, list[Tree], list[str]]] = []
-    done: Tree | None = None
-    for i, token in enumerate(tokens):
-        if done is not None or (token != "(" and not stack):
-            raise wrong
+    outside = _Open()  # all brackets; what stands in no bracket is put here
+    stack, before = [outside], ""
+    for token in _TOKEN.findall(text):
         if token == "(":
-            stack.append(("", [], []))
-        elif token != ")" and tokens[i - 1] == "(":
-            stack[-1] = (token, *stack[-1][1:])
+            stack.append(_Open())
+        elif token != ")" and before == "(":
+            stack[-1].label = token
         elif token != ")":
-            stack[-1][2].append(token)
+            stack[-1].words.append(token)
         else:
-            label, parts, words = stack.pop()
-            if words and (parts or len(words) > 1):
+            closed = stack.pop()
+            if not stack or len(closed.words) > (0 if closed.parts else 1):
                 raise wrong
-            tree = _closed(label, parts, words)
-            if not stack:
-                done = tree
-                if tree is None:
-                    raise wrong
-            elif tree is not None:
-                stack[-1][1].append(tree)
-    if done is None:
+            tree = _closed(closed)
+            if tree is not None:
+                stack[-1].parts.append(tree)
+            elif len(stack) == 1:  # nothing but traces
+                raise wrong
+        before = token
+    if len(stack) > 1 or outside.words or len(outside.parts) != 1:
         raise wrong
+    [done] = outside.parts
     return done if done.label == "TOP" else Tree("TOP", (done,))
 
 
-def _closed(label: str, parts: list[Tree], words: list[str]) -> Tree | None:
+def _closed(bracket: _Open) -> Tree | None:
     """A word, or a constituent without its functions; None for a trace, and for what holds traces alone."""
-    if not parts:
+    label, words = bracket.label, bracket.words
+    if not bracket.parts:
         return Tree(label, word=words[0]) if words and label != _TRACE else None
     top = label in ("", "ROOT", "TOP")
     plain = "TOP" if top else re.split(r"[-=|]", label)[0] or label
-    return Tree(plain, tuple(parts))
+    return Tree(plain, tuple(bracket.parts))
 
 
 def linearise(tree: Tree, *, words: bool = True) -> str:

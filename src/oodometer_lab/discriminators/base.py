@@ -35,9 +35,8 @@ class Discriminator(Artifact):
     truncated: int = 0
     """Pairs that were cut in the last call of `fit` or `probabilities`."""
 
-    _warned: list[int] | None = (
-        None  # of long pairs, shared by the members of a panel: one warning is enough
-    )
+    # of long pairs, shared by the members of a panel: one warning is enough
+    _warned: list[int] | None = None
 
     def fit(
         self,

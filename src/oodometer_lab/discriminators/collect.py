@@ -293,14 +293,8 @@ def collect(
         )
     clean = how.clean or _plain
     right = _right_outputs(inputs, golds, clean)
-    if folds is None:
-        chosen = list(models)[: how.checkpoints]
-        parts = [np.arange(len(inputs))] * len(chosen)
-    else:
-        chosen = list(models)
-        parts = _rows_of_folds(folds, len(inputs), len(chosen))
+    chosen, rows = _asked(models, folds, len(inputs), how)
     engine = _engine(chosen, how)
-    rows = [_asked_rows(part, index, how) for index, part in enumerate(parts)]
     questions = [
         _question(model, tuple(inputs[row] for row in selected), how, checkpoint)
         for model, selected in zip(chosen, rows, strict=True)
@@ -311,35 +305,15 @@ def collect(
     mistakes = _Mistakes(inputs, right, how, folds is not None)
     for model, selected, outputs in zip(chosen, rows, beams, strict=True):
         mistakes.add(model, selected, outputs)
-    checkpoints = mistakes.checkpoints
     if not mistakes.pairs:
+        checkpoints = mistakes.checkpoints
         share = percent(checkpoints[0]["accuracy"])
         raise InputError(
             "wrong outputs of the first checkpoints on the data they were trained on",
             got=f"none: the best output is right on {share} of the inputs at the first of {len(checkpoints)}",
             remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
         )
-    gold_pairs = [(row, gold, -1) for row, gold in enumerate(golds)]
-    positives, negatives = (
-        _distinct(pairs, inputs, clean) for pairs in (gold_pairs, mistakes.pairs)
-    )
-    duplicates = len(golds) + len(mistakes.pairs) - len(positives) - len(negatives)
-    balanced = mistakes.draw(negatives, len(positives))
-    examples = [*positives, *balanced]
-    places = np.array([position for _, _, position in examples])
-    counts = {
-        "checkpoints": [
-            entry | {"kept": int((places == at).sum())} for at, entry in enumerate(checkpoints)
-        ],
-        "empty": mistakes.empty,
-        "duplicates": duplicates,
-        "beyond_balance": len(negatives) - len(balanced),
-    }
-    texts = [inputs[row] for row, _, _ in examples], [output for _, output, _ in examples]
-    origin = objects(
-        [GOLD if position < 0 else checkpoints[position]["name"] for position in places]
-    )
-    return Examples(*texts, np.arange(len(examples)) < len(positives), origin, counts)
+    return mistakes.beside(golds)
 
 
 _Pair = tuple[int, str, int]
@@ -371,6 +345,22 @@ def _rows_of_folds(folds: Array, rows: int, models: int) -> list[Array]:
             f"expected a model for each fold, folds 0 to {models - 1}, got the folds {numbers}"
         )
     return [np.flatnonzero(fold_of == fold) for fold in range(models)]
+
+
+def _asked(
+    models: Sequence[str | os.PathLike[str] | Decoder],
+    folds: Array | None,
+    rows: int,
+    how: CollectOptions,
+) -> tuple[list[str | os.PathLike[str] | Decoder], list[Array]]:
+    """The models that are asked, all of them where each has a fold, and the rows that each is asked for."""
+    if folds is None:
+        chosen = list(models)[: how.checkpoints]
+        parts = [np.arange(rows)] * len(chosen)
+    else:
+        chosen = list(models)
+        parts = _rows_of_folds(folds, rows, len(chosen))
+    return chosen, [_asked_rows(part, index, how) for index, part in enumerate(parts)]
 
 
 def _asked_rows(rows: Array, index: int, how: CollectOptions) -> Array:
@@ -467,6 +457,33 @@ class _Mistakes:
         accuracy = best / len(rows)
         self.checkpoints.append(
             {"name": name, "rows": len(rows), "accuracy": accuracy, "wrong": wrong}
+        )
+
+    def beside(self, golds: Sequence[str]) -> Examples:
+        """The gold pairs, the mistakes that are drawn, and counts of both, each pair once."""
+        gold_pairs = [(row, gold, -1) for row, gold in enumerate(golds)]
+        positives, negatives = (
+            _distinct(pairs, self._inputs, self._clean) for pairs in (gold_pairs, self.pairs)
+        )
+        balanced = self.draw(negatives, len(positives))
+        examples = [*positives, *balanced]
+        places = np.array([position for _, _, position in examples])
+        counts = {
+            "checkpoints": [
+                entry | {"kept": int((places == at).sum())}
+                for at, entry in enumerate(self.checkpoints)
+            ],
+            "empty": self.empty,
+            "duplicates": len(golds) + len(self.pairs) - len(positives) - len(negatives),
+            "beyond_balance": len(negatives) - len(balanced),
+        }
+        origin = [GOLD if at < 0 else self.checkpoints[at]["name"] for at in places]
+        return Examples(
+            [self._inputs[row] for row, _, _ in examples],
+            [output for _, output, _ in examples],
+            np.arange(len(examples)) < len(positives),
+            objects(origin),
+            counts,
         )
 
     def draw(self, pairs: Sequence[_Pair], positives: int) -> list[_Pair]:

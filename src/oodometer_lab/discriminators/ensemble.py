@@ -274,9 +274,8 @@ def fit_thresholds(probabilities: Array, correct: Any, level: float = 0.95) -> A
 
     below = binom.cdf(np.arange(rows + 1), rows, right / rows)  # P(Binomial <= k)
     tail = (1 - level) / 2
-    strict_count = int(
-        np.searchsorted(below, tail, "right")
-    )  # the most k with P(Binomial <= k - 1) <= tail
+    # the most k with P(Binomial <= k - 1) <= tail
+    strict_count = int(np.searchsorted(below, tail, "right"))
     lenient_count = min(
         int(np.searchsorted(-(1 - np.concatenate([[0.0], below])), -tail, "left")), rows + 1
     )

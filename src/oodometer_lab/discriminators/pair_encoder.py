@@ -244,9 +244,8 @@ class _Gaps:
         states = self.net["base"](
             input_ids=seen, attention_mask=mask.long(), **types
         ).last_hidden_state
-        scores = self.net["head"](
-            states[chosen]
-        )  # of the whole vocabulary, so only where a token was chosen
+        # of the whole vocabulary, so only where a token was chosen
+        scores = self.net["head"](states[chosen])
         total = torch.nn.functional.cross_entropy(scores, true[chosen], reduction="sum")
         return total / chosen.sum().clamp(min=1)
 

@@ -132,9 +132,8 @@ class Classifier(Artifact):
         texts, as the column ``input`` (parts of a pair separated by a tab).
         """
         if isinstance(data, Dataset):
-            named = (
-                len(data.targets) > 0 and np.ndim(data.targets[0]) == 0
-            )  # distributions are no labels
+            # distributions are no labels
+            named = len(data.targets) > 0 and np.ndim(data.targets[0]) == 0
             label = list(data.targets) if label is None and named else label
             ids = ids if ids is not None or not data.ids else list(data.ids)
         fields: dict[str, Any] = {} if label is None else {"label": list(label)}
@@ -401,9 +400,8 @@ class Answers:
         if self.members is not None:
             fields["members"] = named[self.members.argmax(-1)]
             fields["names"] = {"model": self.names} if self.names else {}
-        if (
-            self.candidates is not None
-        ):  # a score for each candidate: its logit, or the logarithm of its probability
+        # a score for each candidate: its logit, or the logarithm of its probability
+        if self.candidates is not None:
             values = self.logits
             if values is None:
                 values = np.log(

@@ -383,9 +383,8 @@ class _Shuffled:
 
     def __init__(self, pairs: int, size: int, rng: Any) -> None:
         self.pairs, self.size, self.rng = pairs, size, rng
-        self.begins = [
-            rng.get_state()
-        ]  # of the random numbers, at the beginning of each epoch that is known
+        # of the random numbers, at the beginning of each epoch that is known
+        self.begins = [rng.get_state()]
 
     def of_epoch(self, epoch: int) -> list[Array]:
         """Replayed from the beginning of the epoch, or of the last before it that is known."""

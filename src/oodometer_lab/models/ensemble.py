@@ -315,10 +315,8 @@ def train_deep_ensemble(
 
     def load(member: Member) -> Classifier:
         model = load_model(member.kept)
-        for name in (
-            "training",
-            "device",
-        ):  # asked in the batches and on the device of the one that was made here
+        # asked in the batches and on the device of the one that was made here
+        for name in ("training", "device"):
             if hasattr(member.model, name):
                 setattr(model, name, getattr(member.model, name))
         return model

@@ -173,25 +173,120 @@ def inoculate(
             raise UsageError(
                 f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}"
             )
-    named = {
-        _shares(dose): dose.name for dose in doses if not dose.steps
-    }  # the models that others go on from
-    root, total = None if folder is None else Path(folder), len(source) if rows is None else rows
-    classes, untrained = tuple(sorted(set(source.targets))), make()
-    about = {
-        "kind": untrained.kind,
-        "options": untrained.options(),
-        "training": repr(untrained.training),
-    }
-    bases: dict[str, TorchClassifier] = {}  # where there is no folder to keep them in
+    suite = _Suite(
+        make=make,
+        source=source,
+        targets=targets,
+        rows=len(source) if rows is None else rows,
+        further=further,
+        folder=None if folder is None else Path(folder),
+        named={_shares(dose): dose.name for dose in doses if not dose.steps},
+    )
+    return [
+        suite.model_of(dose, part_of(progress, index, len(doses)))
+        for index, dose in enumerate(doses)
+    ]
 
-    def stored(
-        within: Path, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
+
+@final
+@dataclass
+class _Suite:
+    """What all models of a suite are made of; ``named``: shares -> the dose whose model others go on from."""
+
+    make: Callable[[], TorchClassifier]
+    source: Dataset
+    targets: Mapping[str, Dataset]
+    rows: int
+    further: TrainingConfig | None
+    folder: Path | None
+    named: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        self.classes = tuple(sorted(set(self.source.targets)))
+        untrained = self.make()
+        self.training = untrained.training
+        self.about = {
+            "kind": untrained.kind,
+            "options": untrained.options(),
+            "training": repr(untrained.training),
+        }
+        # where there is no folder to keep them in
+        self.bases: dict[str, TorchClassifier] = {}
+
+    def model_of(self, dose: Dose, tell: Progress) -> Inoculated:
+        """The model of a dose, kept or trained."""
+        counts = dict(zip(dose.shares, _counts(list(dose.shares.values()), self.rows), strict=True))
+        if not dose.steps:
+            model = self._without_steps(dose, Path(dose.name), tell)
+            return Inoculated(dose, model, self.rows, counts)
+        training = self.further or self.training  # a loaded model does not know its own
+        added = dose.steps * training.batch_size
+        counts[dose.of] = counts.get(dose.of, 0) + added
+        base = self._base_of(dose, lambda done, of: tell(done, 2 * of))
+
+        def second(done: int, of: int) -> None:
+            tell(of + done, 2 * of)
+
+        data = batches_of(self.targets[dose.of], dose.steps, training.batch_size, training.seed)
+        name = fingerprint(
+            {
+                "options": self.about,
+                "start": self._mixture(dose).fingerprint,
+                "data": data.fingerprint,
+                "classes": self.classes,
+                "further": repr(training),
+            }
+        )
+        once = replace(training, epochs=1)
+
+        def go_on(state: Path | None) -> TorchClassifier:
+            return copy.deepcopy(base).fit_further(
+                data, training=once, checkpoint=state, progress=second
+            )
+
+        model = self._stored(Path(dose.name), name, go_on, second)
+        return Inoculated(dose, model, self.rows + added, counts)
+
+    def _base_of(self, dose: Dose, tell: Progress) -> TorchClassifier:
+        """The model that the further steps of a dose go on from."""
+        shares = _shares(dose)
+        if shares in self.bases:
+            return self.bases[shares]
+        target = Path(_BASES, fingerprint({"shares": shares}))
+        if shares in self.named:
+            target = Path(self.named[shares])
+        return self._without_steps(dose, target, tell)
+
+    def _without_steps(self, dose: Dose, target: Path, tell: Progress) -> TorchClassifier:
+        """The model of a dose's shares, its further steps aside; ``target`` is where it is kept, within the folder."""
+        data = self._mixture(dose)
+        name = fingerprint(
+            {"options": self.about, "data": data.fingerprint, "classes": self.classes}
+        )
+
+        def fit(state: Path | None) -> TorchClassifier:
+            return self.make().fit(data, classes=self.classes, checkpoint=state, progress=tell)
+
+        model = self._stored(target, name, fit, tell)
+        if self.folder is None:
+            self.bases.setdefault(_shares(dose), model)
+        return model
+
+    def _mixture(self, dose: Dose) -> Dataset:
+        parts = [(self.targets[name], share) for name, share in dose.shares.items()]
+        return mixed(self.source, parts, rows=self.rows, seed=self.training.seed)
+
+    def _stored(
+        self,
+        within: Path,
+        name: str,
+        train: Callable[[Path | None], TorchClassifier],
+        tell: Progress,
     ) -> TorchClassifier:
         """The model of this very training in its place, else a new one, which is kept there."""
-        if root is None:
+        if self.folder is None:
             return train(None)
-        target = root / within
+        target = self.folder / within
         state = target.parent / _STATES / target.name
         if trained_as(target) == name:
             tell(1, 1)
@@ -202,56 +297,6 @@ def inoculate(
         with suppress(OSError):  # the states of others
             state.parent.rmdir()
         return model
-
-    def mixture(dose: Dose) -> Dataset:
-        parts = [(targets[name], share) for name, share in dose.shares.items()]
-        return mixed(source, parts, rows=total, seed=untrained.training.seed)
-
-    def without_steps(dose: Dose, target: Path, tell: Progress) -> TorchClassifier:
-        """The model of a dose's shares, its further steps aside; ``target`` is where it is kept, within the folder."""
-        data = mixture(dose)
-        name = fingerprint({"options": about, "data": data.fingerprint, "classes": classes})
-        fit = lambda state: make().fit(data, classes=classes, checkpoint=state, progress=tell)  # noqa: E731
-        model = stored(target, name, fit, tell)
-        if root is None:
-            bases.setdefault(_shares(dose), model)
-        return model
-
-    def inoculated(dose: Dose, tell: Progress) -> Inoculated:
-        counts = dict(zip(dose.shares, _counts(list(dose.shares.values()), total), strict=True))
-        if not dose.steps:
-            return Inoculated(dose, without_steps(dose, Path(dose.name), tell), total, counts)
-        training = further or untrained.training  # a loaded model does not know its own
-        added = dose.steps * training.batch_size
-        counts[dose.of] = counts.get(dose.of, 0) + added
-        shares = _shares(dose)
-        base = bases.get(shares)
-        if base is None:
-            target = (
-                Path(named[shares])
-                if shares in named
-                else Path(_BASES, fingerprint({"shares": shares}))
-            )
-            base = without_steps(dose, target, lambda done, of: tell(done, 2 * of))
-
-        def second(done: int, of: int) -> None:
-            tell(of + done, 2 * of)
-
-        data = batches_of(targets[dose.of], dose.steps, training.batch_size, training.seed)
-        start = {"options": about, "start": mixture(dose).fingerprint, "data": data.fingerprint}
-        name = fingerprint({**start, "classes": classes, "further": repr(training)})
-        once = replace(training, epochs=1)
-
-        def go_on(state: Path | None) -> TorchClassifier:
-            return copy.deepcopy(base).fit_further(
-                data, training=once, checkpoint=state, progress=second
-            )
-
-        return Inoculated(dose, stored(Path(dose.name), name, go_on, second), total + added, counts)
-
-    return [
-        inoculated(dose, part_of(progress, index, len(doses))) for index, dose in enumerate(doses)
-    ]
 
 
 def _shares(dose: Dose) -> str:

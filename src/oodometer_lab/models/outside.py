@@ -76,10 +76,8 @@ class OutsideClassifier(Classifier):
                 outputs = self._outputs(batch)
             except OodometerError:
                 raise
-            except (
-                Exception,
-                SystemExit,
-            ) as error:  # somebody else's code, which is not to end the program either
+            # somebody else's code, which is not to end the program either
+            except (Exception, SystemExit) as error:
                 why = " ".join(str(error).split())[:300]
                 raise WorkError(f"{self.name} failed: {type(error).__name__}: {why}") from error
             parts.append(self._checked_outputs(outputs, stop - start))

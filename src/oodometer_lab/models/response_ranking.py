@@ -147,9 +147,8 @@ def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int)
         dict.fromkeys(text for row in dialogues for text in (*row.context, *row.candidates))
     )
     ids_of: dict[str, list[int]] = {}
-    for start in range(
-        0, len(different), _AT_ONCE
-    ):  # each text once, however often it stands there
+    # each text once, however often it stands there
+    for start in range(0, len(different), _AT_ONCE):
         part = different[start : start + _AT_ONCE]
         encoded = tokenizer(
             part, add_special_tokens=False, return_attention_mask=False, verbose=False
@@ -263,9 +262,8 @@ class ResponseRanker(TransformerClassifier):
         if head not in HEADS:
             raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
         self.head, self.layers = head, layers
-        self._difference = (
-            False  # of two outputs: a network that was made to say "relevant" or "not"
-        )
+        # of two outputs: a network that was made to say "relevant" or "not"
+        self._difference = False
 
     @classmethod
     def from_pretrained(
@@ -310,9 +308,8 @@ class ResponseRanker(TransformerClassifier):
             read_first_token_only(net)
             return net
         torch, net = load_torch(), self._network("AutoModel", **layers)
-        score = torch.nn.Linear(
-            net.config.hidden_size, 1, bias=False
-        )  # softmax takes a constant away again
+        # softmax takes a constant away again
+        score = torch.nn.Linear(net.config.hidden_size, 1, bias=False)
         torch.nn.init.constant_(score.weight, _SCALE)  # so that the score is 10 times a cosine
         dropout = torch.nn.Dropout(getattr(net.config, "hidden_dropout_prob", 0.1))
         return torch.nn.ModuleDict({"encoder": net, "dropout": dropout, "score": score})
@@ -320,9 +317,8 @@ class ResponseRanker(TransformerClassifier):
     def _loss(self, encoded: Pairs, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
         pairs = encoded.of(batch)
-        parts = self._parts(
-            encoded.ids.lengths[pairs]
-        )  # pairs of one length together: less is padded
+        # pairs of one length together: less is padded
+        parts = self._parts(encoded.ids.lengths[pairs])
         scores = [
             self._scores(self.net, *self._tensors(encoded, pairs[part], device)).float()
             for part in parts
@@ -636,9 +632,8 @@ class FrozenRanker(TorchClassifier):
                 for row, turns in enumerate(contexts)
                 for at in range(min(self.turns, len(turns)))
             ]
-            places.sort(
-                key=lambda position: len(contexts[position[0]][-1 - position[1]])
-            )  # so that less is padded
+            # so that less is padded
+            places.sort(key=lambda position: len(contexts[position[0]][-1 - position[1]]))
             texts = [contexts[row][-1 - at] for row, at in places]
             pieces, states, spans = [], [], []
             for first in range(0, len(texts), 16):

@@ -210,9 +210,8 @@ def learn_wordpiece(texts: Sequence[Text], size: int, max_length: int) -> Any:
     named = [*MARKS, *letters_used, *(f"##{letter}" for letter in letters_used)]
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=named, show_progress=False)
     inner.train_from_iterator(plain, trainer)
-    pieces = Tokenizer(
-        models.WordPiece(inner.get_vocab(), unk_token="[UNK]")
-    )  # the letters are not special there
+    # the letters are not special there
+    pieces = Tokenizer(models.WordPiece(inner.get_vocab(), unk_token="[UNK]"))
     pieces.normalizer, pieces.pre_tokenizer, pieces.decoder = (
         inner.normalizer,
         inner.pre_tokenizer,

@@ -238,42 +238,61 @@ def attributions_of(
     ]
     words = [[texts[at] for at in group] for _, group in groups]
     kept = _KeptPieces(means.folder, _attribution_keys(method, groups, words, means))
-    results = {
-        index: _unpacked(piece, texts_of_group)
-        for index, texts_of_group in enumerate(words)
-        if (piece := kept.get(index)) is not None
-    }
-    total, done = len(models) * len(texts), sum(map(len, results.values()))
-    rest = [index for index in range(len(groups)) if index not in results]
-
-    def tell(rows: int, more: int, all_: int) -> None:
-        if progress is not None:
-            progress(done + rows * more // max(all_, 1), total)
-
-    def finished(index: int, new: list[WordAttributions]) -> None:
-        nonlocal done
-        kept.keep(index, _packed(new))
-        results[index] = new
-        done += len(new)
-        tell(0, 0, 1)
-
-    if done:
-        tell(0, 0, 1)
+    explained = _ExplainedGroups(kept, words, len(models) * len(texts), progress)
+    rest = explained.rest
     if means.engine is None or means.sent is None:
         for index in rest:
-            model, progress_of_group = models[groups[index][0]], partial(tell, len(words[index]))
-            finished(index, method.explain(model, words[index], progress=progress_of_group))
+            tell = partial(explained.tell, len(words[index]))
+            new = method.explain(models[groups[index][0]], words[index], progress=tell)
+            explained.finish(index, new)
     else:
         items = [(means.sent[groups[index][0]], words[index]) for index in rest]
         order, task = iter(rest), _Task(method, any(model.gpu for model, _ in items))
         with forgetting():
             run_tasks(
-                means.engine, task, items, on_result=lambda _, new: finished(next(order), new)
+                means.engine,
+                task,
+                items,
+                on_result=lambda _, new: explained.finish(next(order), new),
             )
     by_text: list[dict[int, WordAttributions]] = [{} for _ in models]
     for index, (number, group) in enumerate(groups):
-        by_text[number].update(zip(group, results[index], strict=True))
+        by_text[number].update(zip(group, explained.results[index], strict=True))
     return [[model_sent[at] for at in range(len(texts))] for model_sent in by_text]
+
+
+@final
+class _ExplainedGroups:
+    """The attributions of groups of texts that are finished: those that were kept, and new ones; tells of texts."""
+
+    def __init__(
+        self,
+        kept: _KeptPieces,
+        words: Sequence[Sequence[Words]],
+        total: int,
+        progress: Progress | None,
+    ) -> None:
+        self._kept, self._total, self._progress = kept, total, progress
+        self.results: dict[int, list[WordAttributions]] = {}
+        for index, texts in enumerate(words):
+            if (piece := kept.get(index)) is not None:
+                self.results[index] = _unpacked(piece, texts)
+        self.rest = [index for index in range(len(words)) if index not in self.results]
+        self._done = sum(map(len, self.results.values()))
+        if self._done:
+            self.tell()
+
+    def tell(self, rows: int = 0, more: int = 0, every: int = 1) -> None:
+        """Say how far the work is: of a group of so many rows a part is done."""
+        if self._progress is not None:
+            self._progress(self._done + rows * more // max(every, 1), self._total)
+
+    def finish(self, index: int, new: list[WordAttributions]) -> None:
+        """Keep the attributions of a group."""
+        self._kept.keep(index, _packed(new))
+        self.results[index] = new
+        self._done += len(new)
+        self.tell()
 
 
 def _attribution_keys(
@@ -447,9 +466,8 @@ def words_of(factor: Factor, attributions: WordAttributions) -> list[int]:
     if value is None:
         return []
     step = _NUDGE * (float(np.abs(attributions.values).max()) or 1.0)
-    threshold = step / (
-        100 * max(1, len(attributions.values))
-    )  # a mean of n words moves by a share of 1 / n
+    # a mean of n words moves by a share of 1 / n
+    threshold = step / (100 * max(1, len(attributions.values)))
     out = []
     for index in range(len(attributions.values)):
         moved = attributions.values.copy()

@@ -281,9 +281,8 @@ class Task:
             while not lock.take():
                 time.sleep(_PAUSE)
             try:
-                if (
-                    workspace.stamp(name).get("mark") != self.marks[name]
-                ):  # else done by whoever held the lock
+                # else done by whoever held the lock
+                if workspace.stamp(name).get("mark") != self.marks[name]:
                     do_step(steps[name], workspace, self.marks[name], lambda done, of: None)
             except OSError as error:
                 raise WorkError(f"the step {name} failed: {error}") from error

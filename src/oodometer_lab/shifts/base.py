@@ -17,9 +17,8 @@ from oodometer.options import is_whole, need
 from ..datasets.images import no_images
 
 _BITS = 16
-_STEP = (
-    0x9E3779B97F4A7C15F39CC0605CEDC835  # golden ratio of 2^128: streams this far apart do not meet
-)
+# golden ratio of 2^128: streams this far apart do not meet
+_STEP = 0x9E3779B97F4A7C15F39CC0605CEDC835
 _PERIOD = (1 << 128) - 1
 
 
@@ -182,9 +181,8 @@ class ImageShift(Shift):
             part = slice(start, min(start + step, len(pixels)))
             draws = Draws(seed, self.name, rows[part])
             values = self._shifted(pixels[part], self.constants[severity - 1], draws)
-            if (
-                values.dtype != np.uint8
-            ):  # cut to [0, 255], then to whole numbers, as the published files were
+            # cut to [0, 255], then to whole numbers, as the published files were
+            if values.dtype != np.uint8:
                 values = values + np.float32(_ROUNDING)
                 values = np.clip(values, 0, 255, out=values).astype(np.uint8)
             out[part] = values

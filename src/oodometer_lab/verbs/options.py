@@ -177,23 +177,25 @@ class ShiftOptions(
     )
     kind: str | Sequence[str] = option(
         default=(),
-        help="Kind of shift, such as fog, typing-errors or insufficient-context; may be repeated; all: the fifteen of "
-        "CIFAR-10-C, extra: its four others; words: unknown-words and known-words.",
+        help="Kind of shift, such as fog, typing-errors or insufficient-context, or with severities: casing=0.1,0.3; "
+        "may be repeated; all: the fifteen of CIFAR-10-C, extra: its four others; words: unknown-words and "
+        "known-words.",
         doc='What shift: of images one of ``oodometer_lab.shifts.IMAGE_SHIFTS`` or "all" of them, one of '
         '``EXTRA_IMAGE_SHIFTS`` or "extra", all of these; of texts one of ``TEXT_SHIFTS``, '
-        '"words" (unknown and known ones), of dialogues also of ``DIALOGUE_SHIFTS``; several give one copy for each '
-        "severity.",
+        '"words" (unknown and known ones), of dialogues also of ``DIALOGUE_SHIFTS``; ``"casing=0.1,0.3"`` has '
+        "severities of its own; several give one copy for each severity.",
     )
     severity: float | str | Sequence[float | str] = option(
         default=(),
         check=anything,
         many=True,
         parse=list,  # each shift says which severities it has
-        help="1 to 5 of images and important-words; a share of the words or turns (0.2, 1/6), or a number of turns; "
-        "may be repeated.",
-        doc="How strong: of images 1 to 5; of texts as a rule the share of words, above 0 and at most 1, of dialogues "
-        "also of turns, such as 0.2 or 1/6; a number of turns (``short-context``); a fifth from 1 to 5 "
-        "(``important-words``). Several give one copy for each kind.",
+        help="For kinds without their own: 1 to 5 of images and important-words; a share of the words or turns (0.2, "
+        "1/6), or a number of turns; may be repeated; by default those of the paper.",
+        doc="How strong, where a kind has no severities of its own; by default all that its paper has. Of images 1 to "
+        "5; of texts as a rule the share of words, above 0 and at most 1, of dialogues also of turns, such as 0.2 or "
+        "1/6; a number of turns (``short-context``); a fifth from 1 to 5 (``important-words``). Several give one copy "
+        "for each kind.",
     )
     seed: int = option(
         default=0,
@@ -394,7 +396,7 @@ class StressOptions(
         check=anything,
         many=True,
         parse=list,  # each shift says which severities it has
-        help="For kinds without their own; by default those of the paper.",
+        help="For kinds without their own; may be repeated; by default those of the paper.",
     )
     label: str | None = option(
         default=None,

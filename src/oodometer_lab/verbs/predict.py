@@ -52,23 +52,13 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     """Whether a log, not a live model, is meant; `UsageError` for what does not go together."""
     if data is None:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
-        if all(
-            isinstance(path, (str, os.PathLike)) and os.path.exists(path) for path in paths
-        ) and len(paths):
+        if len(paths) and all(_is_path(path) and os.path.exists(path) for path in paths):
             return bool(log_files(model))
-        name = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
+        name = model if _is_path(model) else type(model).__name__
         raise UsageError(
             f"{name} is no log that is there, and a live model needs DATA: oodometer predict MODEL DATA --out FILE"
         )
-    folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
-    names = os.listdir(model) if folder else []
-    logs = any(
-        name.endswith(".eval") or (name.startswith("samples_") and ".jsonl" in name)
-        for name in names
-    )
-    if log_kind(model) is not None or (
-        logs and not any(file.endswith("config.json") for file in names)
-    ):
+    if log_kind(model) is not None or _is_folder_of_logs(model):
         raise UsageError(
             f"{model} holds the answers already: leave {data if isinstance(data, str) else 'DATA'} out; "
             "several logs go in as a folder"
@@ -78,6 +68,21 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
             "--metric and --filter are of logs; the accuracy of a live model comes from its labels"
         )
     return False
+
+
+def _is_path(model: Any) -> bool:
+    return isinstance(model, (str, os.PathLike))
+
+
+def _is_folder_of_logs(model: Any) -> bool:
+    """Whether a folder holds logs, and no model."""
+    names = os.listdir(model) if _is_path(model) and os.path.isdir(model) else []
+    if any(name.endswith("config.json") for name in names):
+        return False
+    return any(
+        name.endswith(".eval") or (name.startswith("samples_") and ".jsonl" in name)
+        for name in names
+    )
 
 
 _MOST = 64  # stretches of batches that are tasks: each reads text formats from their beginning
@@ -114,7 +119,11 @@ class Asked(PredictOptions):
         return ("id", *self.where_it_stands.keep, "time", "group", "variance", *CONDITION)
 
     def examples(self, reads: Sequence[Any]) -> Examples:
-        """The data as models of these kinds read them."""
+        """The data as models of these kinds read them; `UsageError` for replies where they read no dialogues."""
+        if self.replies is not None and "dialogue" not in reads:
+            raise UsageError(
+                "replies are of rankers, and this model reads no dialogues; leave them out"
+            )
         return open_examples(
             self.data,
             reads,
@@ -160,7 +169,7 @@ class Asked(PredictOptions):
         classifiers = [open_classifier(source, **self.of_models) for source in models]
         if len(classifiers) == 1:
             return classifiers[0]
-        paths = [isinstance(source, (str, os.PathLike)) for source in models]
+        paths = map(_is_path, models)
         last = [
             Path(str(m)).name if path else type(m).__name__
             for m, path in zip(models, paths, strict=True)
@@ -312,7 +321,7 @@ class _Task:
 
 def _ask_elsewhere(examples: Examples, options: Asked, parts: Parts) -> None:
     """Ask about all batches that are not finished; `UsageError` where model, data or predictions are in memory."""
-    if parts.kept.folder is None or not isinstance(options.data, (str, os.PathLike)):
+    if parts.kept.folder is None or not _is_path(options.data):
         raise UsageError(
             "workers open model and data by their paths and write files: name both by paths and give out=, or leave "
             "engine and workers out"
@@ -369,32 +378,18 @@ def predict(options: Asked) -> Prediction:
     (2, 0.5, [0.9, 0.2])
     """
     model, data, out = options.model, options.data, options.out
-    task_engine(
-        options.engine, options.workers
-    )  # says what is wrong with it before a model is opened
-    refuse_clashes(
-        {"the file to write": out},
-        [data, *(model if isinstance(model, (list, tuple)) else [model])],
-    )
+    # says what is wrong with it before a model is opened
+    task_engine(options.engine, options.workers)
+    read_files = [data, *(model if isinstance(model, (list, tuple)) else [model])]
+    refuse_clashes({"the file to write": out}, read_files)
     log = LogOptions(options.metric, options.filter, options.keep_input)
     if is_log(model, data, log):
         return _read_log(options)
     if is_sequence_model(model):
         return predict_sequences(options)
     classifier = options.opened()
-    if options.replies is not None and "dialogue" not in classifier.reads:
-        raise UsageError(
-            "replies are of rankers, and this model reads no dialogues; leave them out"
-        )
     examples = options.examples(classifier.reads)
-    if (
-        classifier.by_position
-        and examples.modality == "table"
-        and not options.where_it_stands.inputs
-    ):
-        raise UsageError(f"this model {BY_POSITION}")
-    if examples.modality != "image":
-        only_shift(options.augmentation, "a table" if examples.modality == "table" else "texts")
+    _check_fit(classifier, examples, options)
     check_out(out)
     with running(_kept(options, examples), passing=True) as kept:
         parts = Parts(kept, options.extra)
@@ -425,6 +420,15 @@ def predict(options: Asked) -> Prediction:
             warnings=repeated,
             record=record if out is None else None,
         )
+
+
+def _check_fit(classifier: Classifier, examples: Examples, options: Asked) -> None:
+    """Raise `UsageError` for columns that a model knows by their order alone, and an augmentation of other data."""
+    is_table = examples.modality == "table"
+    if classifier.by_position and is_table and not options.where_it_stands.inputs:
+        raise UsageError(f"this model {BY_POSITION}")
+    if examples.modality != "image":
+        only_shift(options.augmentation, "a table" if is_table else "texts")
 
 
 _OF_LOGS = frozenset(
@@ -459,7 +463,7 @@ def _kept(options: Asked, examples: Examples) -> Kept:
     model, out = options.model, options.out
     folder, job = None, ""
     paths = [path for path in (model, *options.members, options.replies) if path is not None]
-    of_paths = all(isinstance(path, (str, os.PathLike)) for path in paths)
+    of_paths = all(_is_path(path) for path in paths)
     if out is not None and examples.stamp is not None and of_paths:
         files = [stamp_of(path) for path in paths]
         job = fingerprint(

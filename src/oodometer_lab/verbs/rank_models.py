@@ -378,14 +378,7 @@ def _read_rows(
     data: Any, live: Live, columns: ExampleColumns, *, label: bool, cluster: str | None = None
 ) -> Rows:
     """All rows of a file, in batches for images and tables, in one part for texts."""
-    reads = live.classifiers[0].reads
-    examples = open_examples(data, reads, columns)
-    available = getattr(getattr(examples, "table", None), "columns", ())
-    key = getattr(examples, "id", None) if available else None
-    file = examples.file or examples.name
-    keep = _kept_columns(available, columns, key, label, cluster, file)
-    if keep:
-        examples = open_examples(data, reads, replace(columns, keep=keep))
+    examples, key, file = _open(data, live, columns, label, cluster)
     _check_readable(examples, live, columns)
     batches: list[Batch] = list(examples.batches(_BATCH))
     parts = [batch.data for batch in batches]
@@ -413,6 +406,21 @@ def _read_rows(
         clusters=ids if cluster == key and key else tuple(cells(cluster)),
         numbered=_are_numbers(names),
     )
+
+
+def _open(
+    data: Any, live: Live, columns: ExampleColumns, label: bool, cluster: str | None
+) -> tuple[Examples, str | None, str]:
+    """The examples of a file with the columns to carry along, the column of their ids, and what the file is called."""
+    reads = live.classifiers[0].reads
+    examples = open_examples(data, reads, columns)
+    available = getattr(getattr(examples, "table", None), "columns", ())
+    key = getattr(examples, "id", None) if available else None
+    file = examples.file or examples.name
+    keep = _kept_columns(available, columns, key, label, cluster, file)
+    if keep:
+        examples = open_examples(data, reads, replace(columns, keep=keep))
+    return examples, key, file
 
 
 def _in_one_part(name: str, parts: list[Dataset]) -> list[Dataset]:

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Self, final
 
@@ -54,6 +56,7 @@ from ..shifts.text import Dropped
 from .options import StressOptions
 from .predict import predict, read_all, sent_models
 from .shift.image import GROUPS, notes_on
+from .shift.severities import severities_by_kind, whole_severity
 from .shift.text import TEXT_GROUPS, Rows, ShiftInputs, Texts, filters_of, refuse_others
 
 Parts = Mapping[int, tuple[Any, ...]]
@@ -135,24 +138,27 @@ class Examples:
     def dataset(self, shifted: Parts | None = None) -> tuple[Dataset, list[int]]:
         """A data set of the examples, or of those that were kept with what became of their parts; and their numbers."""
         rows = [row for row in self.rows if shifted is None or row.number in shifted]
-        parts = [tuple(row.parts if shifted is None else shifted[row.number]) for row in rows]
-        inputs: Any = tuple(turns[0] for turns in parts)
-        if self.modality == "dialogue":
-            inputs = tuple(
-                Dialogue(turns, row.candidates or ())
-                for turns, row in zip(parts, rows, strict=True)
-            )
-        elif self.modality == "image":
-            inputs = LateImages(
-                [partial(_pixels, *arguments) for arguments in parts], [row.size for row in rows]
-            )
+        if shifted is not None:
+            rows = [replace(row, parts=tuple(shifted[row.number])) for row in rows]
         labels = tuple(row.label for row in rows)
-        ids = tuple(row.id for row in rows)
-        targets = labels if any(label is not None for label in labels) else ()
         data = Dataset(
-            self.file, inputs, targets, ids=ids, source=self.file, modality=self.modality
+            self.file,
+            self._inputs(rows),
+            labels if any(label is not None for label in labels) else (),
+            ids=tuple(row.id for row in rows),
+            source=self.file,
+            modality=self.modality,
         )
         return data, [row.number for row in rows]
+
+    def _inputs(self, rows: Sequence[Example]) -> Any:
+        """Examples as models read them."""
+        if self.modality == "dialogue":
+            return tuple(Dialogue(row.parts, row.candidates or ()) for row in rows)
+        if self.modality == "image":
+            makers = [partial(_pixels, *row.parts) for row in rows]
+            return LateImages(makers, [row.size for row in rows])
+        return tuple(row.parts[0] for row in rows)
 
 
 def _pixels(
@@ -446,9 +452,8 @@ class _Asker:
             record, truncated = read_all(path, ("id", KEY)), int(note["truncated"])
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_suffix(".json").unlink(
-                missing_ok=True
-            )  # of an older file, which is about to be replaced
+            # of an older file, which is about to be replaced
+            path.with_suffix(".json").unlink(missing_ok=True)
             prediction = predict(
                 question.run.classifier,
                 question.data,
@@ -506,21 +511,18 @@ def _open_models(
 ) -> tuple[list[_ModelRun], str]:
     """The runs of all models, those of one name one after another, and what they read of the data."""
     named = named_models(models)
-    names = list(dict.fromkeys(name for name, _ in named))
-    named = [pair for name in names for pair in named if pair[0] == name]
+    names = [name for name, _ in named]
+    named = sorted(named, key=lambda pair: names.index(pair[0]))
     if not named:
         raise UsageError("expected at least one model; name it with --model")
     twice = twice_named([model for _, model in named if isinstance(model, (str, os.PathLike))])
     if twice is not None:
         raise UsageError(f"{twice} is named twice; give each --model another model")
     runs: list[_ModelRun] = []
-    for at, (name, model) in enumerate(named):
+    for name, model in named:
         several = sum(run.name == name for run in runs)
         numbered = f"{name}-{several + 1}" if several else name
-        safe = re.sub(r"[^\w.-]+", "-", numbered).strip(".-") or "model"
-        taken = {run.folder for run in runs}
-        free = (safe, *(f"{safe}-{i}" for i in range(2, at + 3)))
-        folder = next(name for name in free if name not in taken)
+        folder = _free_folder(numbered, {run.folder for run in runs})
         stamp = stamp_of(model) if isinstance(model, (str, os.PathLike)) else None
         runs.append(
             _ModelRun(name, said_model(model), folder, open_classifier(model, **options), stamp)
@@ -530,6 +532,13 @@ def _open_models(
         sent = sent_models([model for _, model in named], options)
         runs = [replace(run, sent=model) for run, model in zip(runs, sent, strict=True)]
     return runs, modality
+
+
+def _free_folder(name: str, taken: Collection[str]) -> str:
+    """A name of a folder that is not taken, like that of a model."""
+    safe = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "model"
+    numbered = (f"{safe}-{number}" for number in range(2, len(taken) + 2))
+    return next(free for free in (safe, *numbered) if free not in taken)
 
 
 def _modality_of(runs: Sequence[_ModelRun], images: bool) -> str:
@@ -710,10 +719,7 @@ def stress(options: StressOptions) -> StressTest:
     >>> [point.metrics["accuracy"].value for point in result.models[0].curves[0].points]
     [1.0, 0.0]
     """
-    for name, minimum in (("rows", 2), ("candidates", 2), ("repeats", 1), ("dropout", 0)):
-        value = getattr(options, name)
-        if value is not None and value < minimum:
-            raise UsageError(f"expected {name} to be a number from {minimum} on, got {value!r}")
+    _check_numbers(options)
     data, seed = Path(options.data), options.seed
     inputs = ShiftInputs(options)
     # before models are opened, for what is wrong with it
@@ -738,17 +744,11 @@ def stress(options: StressOptions) -> StressTest:
         total=sum(len(dataset) for dataset, _ in job.asked.values()) * len(runs),
         parts=len(job.asked) * len(runs),
     )
-    warnings: dict[str, None] = {}
-    models = []
     with running(kept):
         if engine is not None:
             every = [job.question(run, stem) for run in runs for stem in job.asked]
             _ask_elsewhere(engine, asker, every)
-        for name in dict.fromkeys(run.name for run in runs):
-            of_name = [run for run in runs if run.name == name]
-            model, lines = _stress_model(of_name, job, asker, options)
-            models.append(model)
-            warnings.update(dict.fromkeys(f"{name}: {line}" for line in lines))
+        models, warnings = _stress_models(runs, job, asker, options)
         looks = [_pixels(row.parts[0]) for row in shifted.rows[:1] if modality == "image"]
         result = StressTest(
             version=__version__,
@@ -765,13 +765,21 @@ def stress(options: StressOptions) -> StressTest:
             level=options.level,
             seed=seed,
             repeats=options.repeats,
-            models=tuple(models),
+            models=models,
             notes=notes_on([shift for shift, *_ in kinds], looks, options.preset),
-            warnings=tuple(warnings),
+            warnings=warnings,
             argv=options.argv,
         )
         _write_results(kept.path, result)
     return result
+
+
+def _check_numbers(options: StressOptions) -> None:
+    """Raise `UsageError` for a number that is too small."""
+    for name, minimum in (("rows", 2), ("candidates", 2), ("repeats", 1), ("dropout", 0)):
+        value = getattr(options, name)
+        if value is not None and value < minimum:
+            raise UsageError(f"expected {name} to be a number from {minimum} on, got {value!r}")
 
 
 def _read(options: StressOptions, data: Path, modality: str) -> tuple[Examples, Examples]:
@@ -868,6 +876,18 @@ class _Job:
         return _Question(run, stem, *self.asked[stem])
 
 
+def _stress_models(
+    runs: Sequence[_ModelRun], job: _Job, asker: _Asker, options: StressOptions
+) -> tuple[tuple[StressedModel, ...], tuple[str, ...]]:
+    """The curves of all models, and their warnings, each once."""
+    models, warnings = [], dict[str, None]()
+    for name, of_name in groupby(runs, attrgetter("name")):
+        model, lines = _stress_model(list(of_name), job, asker, options)
+        models.append(model)
+        warnings.update(dict.fromkeys(f"{name}: {line}" for line in lines))
+    return tuple(models), tuple(warnings)
+
+
 def _stress_model(
     runs: Sequence[_ModelRun], job: _Job, asker: _Asker, options: StressOptions
 ) -> tuple[StressedModel, tuple[str, ...]]:
@@ -902,12 +922,8 @@ def _stress_model(
 _USUAL = {
     "text": ("typing-errors", "casing"),
     "dialogue": DIALOGUE_SHIFTS,
-    "image": (
-        "gaussian_noise",
-        "defocus_blur",
-        "fog",
-        "jpeg_compression",
-    ),  # noise, blur, weather, digital
+    # noise, blur, weather, digital
+    "image": ("gaussian_noise", "defocus_blur", "fog", "jpeg_compression"),
 }
 
 
@@ -915,33 +931,26 @@ def _wanted(
     options: StressOptions, inputs: ShiftInputs, modality: str
 ) -> dict[type[Shift], tuple[str, ...]]:
     """The kinds with their severities: their own (``kind=0.1,0.3``), those for all kinds, or those of the paper."""
-    severity: Any = options.severity
-    every = tuple(
-        dict.fromkeys(
-            map(str, severity if isinstance(severity, (list, tuple, range)) else [severity])
-        )
-    )
-    usual = (
-        _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]
-    )  # texts tell what is known
-    out: dict[Any, tuple[str, ...]] = {}
-    requested = [options.kind] if isinstance(options.kind, str) else options.kind
-    parts = [kind.partition("=") for kind in requested or usual]
-    groups: Any = GROUPS if modality == "image" else TEXT_GROUPS
-    for name, equals, listed in [
-        (name, *rest) for first, *rest in parts for name in groups.get(first, (first,))
-    ]:
-        cls: Any
-        if modality == "image":
-            cls = type(find_image_shift(name, inputs.preset))
-            levels = (
-                tuple(listed.split(",")) if equals else every or tuple(map(str, cls.severities))
-            )
-        else:
-            cls = find_text_shift(name, dialogues=modality == "dialogue")
-            levels = tuple(listed.split(",")) if equals else every or cls.usual
+    # texts tell what is known
+    usual = _USUAL[modality] if options.training is None else TEXT_SHIFTS[:2]
+    images = modality == "image"
+
+    def kind_of(name: str) -> Any:
+        """The class of the shift of this name."""
+        if images:
+            return type(find_image_shift(name, inputs.preset))
+        return find_text_shift(name, dialogues=modality == "dialogue")
+
+    def of_paper(name: str) -> Sequence[Any]:
+        """The severities that the paper of this kind has."""
+        kind = kind_of(name)
+        return kind.severities if images else kind.usual  # type: ignore[no-any-return]
+
+    groups: Any = GROUPS if images else TEXT_GROUPS
+    asked = severities_by_kind(options.kind or usual, options.severity, groups, of_paper)
+    out = {kind_of(name): levels for name, levels in asked.items()}
+    for kind, levels in out.items():
         for level in levels:
-            cls().check_severity(int(level) if modality == "image" and level.isdecimal() else level)
-        out[cls] = tuple(dict.fromkeys((*out.get(cls, ()), *levels)))
+            kind().check_severity(whole_severity(level) if images else level)
     inputs.check(list(out))
     return out

@@ -218,10 +218,10 @@ def test_faults_are_one_line() -> None:
 
 def test_real_images_and_speed(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
-    some = cifar10("test").inputs
+    some = cifar10("test").inputs[:4000]
     start = time.process_time()
     found = randaugment(some, (0, 0, 0))
-    assert time.process_time() - start < 6, (
+    assert time.process_time() - start < 2.4, (
         "ten views of 10,000 images take well under a minute of one core"
     )
     change = np.abs(found.astype(int) - some).mean((1, 2, 3))

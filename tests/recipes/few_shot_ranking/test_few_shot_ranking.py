@@ -105,6 +105,7 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "grading_rows": 8 if usual.graded else 0,
         "pool": 10,
         "samples": 8,
+        "shap_samples": {"nli": 12},
         "ig_steps": 3,
         "ig_seeds": 1,
         "truth_rows": 30,
@@ -231,6 +232,11 @@ def test_attributions_are_of_the_predicted_class(finished: Any) -> None:
     for ours, theirs in zip(found, direct, strict=True):
         np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
     assert factor_values(found, ["index-diff"]).shape == (1, 10)
+    found = work.explained(folder, "attributions/0/SUB", "nli-grade-2.shap", words)
+    method = create("attribution", "kernel-shap", seed=0, samples=12)  # its own number of samples
+    for ours, theirs in zip(found, method.explain(model, words), strict=True):
+        np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
+    assert "KernelSHAP with 8 texts each (KernelSHAP: 12 in nli)" in finished.words
 
 
 def test_window_factors_look_only_at_marked_words(finished: Any) -> None:
@@ -436,6 +442,8 @@ def test_shap_of_few_subsets_is_not_compared() -> None:
         "architectures_index_diff", "architectures_first_tok", "architectures_extreme",
     }  # fmt: skip
     assert claims["shap_below_acc"] == "holds"
+    enough = few | {"sizes": {"samples": 64, "shap_samples": {"paraphrase": 512}}}
+    assert "not comparable" not in {claim.verdict for claim in claims_of(enough)}
 
 
 def test_a_mean_over_sets_is_that_of_their_suites() -> None:

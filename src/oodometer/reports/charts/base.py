@@ -44,15 +44,8 @@ WORDS: Json = tomllib.loads(
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _ROOM = 0.06  # of the span, kept free at either end so that no mark touches an edge
-_LOOKS = (
-    "color",
-    "stroke",
-    "fill",
-    "shape",
-    "strokeDash",
-    "size",
-    "opacity",
-)  # their fields hold looks, no numbers
+# their fields hold looks, no numbers
+_LOOKS = ("color", "stroke", "fill", "shape", "strokeDash", "size", "opacity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,7 +445,7 @@ def categories(
     lines = [line for line in lines if finite(line[1]) is not None]
     seen = [row[key] for row in rows for key in ("lower", "upper")] + [line[1] for line in lines]
     plot = Plot(across or shares(seen, title=axis_title, labelSeparation=8), names_axis())
-    low, high = (finite(end) for end in shaded)
+    low, high = map(finite, shaded)
     if low is not None and high is not None:
         plot.draw(
             "rect",
@@ -463,50 +456,38 @@ def categories(
             y=0,
             y2=FOOT,
         )
-    first, last = plot.across["scale"]["domain"]
-
-    def to_the_left(line: Line) -> bool:
-        part = (line[1] - first) / (last - first)
-        return part > 0.5 or (part > 0.4 and any(neighbour[1] > line[1] for neighbour in lines))
-
-    # Of labels on one side of their lines the outermost line has the highest, so that no line crosses a label.
-    right = sorted((line for line in lines if not to_the_left(line)), key=lambda line: -line[1])
-    leftward = sorted(
-        (line for line in lines if to_the_left(line)), key=lambda line: float(line[1])
-    )
-    numbers = {line[0]: "" if across else f" {percent(line[1])}" for line in lines}
-    labelled = [
-        ([{"value": line[1], "label": line[0] + numbers[line[0]]}], line)
-        for line in (*right, *leftward)
+    numbered = [
+        (label if across else f"{label} {percent(value)}", value, color)
+        for label, value, color in lines
     ]
-    for index, (at, (_, _, color)) in enumerate(labelled):
-        look = {
-            "color": color,
-            "strokeWidth": 1.75,
-            "strokeDash": [5, 4] if color == REFERENCE else [1, 0],
-        }
-        plot.draw("rule", at, look, x="value", y=-16 - 16 * index, y2=FOOT)
-    for index, (at, (_, _, color)) in enumerate(labelled):
-        plot.words(
-            at,
-            color,
-            x="value",
-            y=-9 - 16 * index,
-            dx=5 if index < len(right) else -5,
-            baseline="middle",
-        )
-    plot.draw(
-        "rule",
-        rows,
-        {"strokeWidth": 7, "strokeCap": "round", "opacity": 1},
-        y="name",
-        x="lower",
-        x2="upper",
-        color="band",
-    )
+    _draw_lines(plot, numbered)
+    bar = {"strokeWidth": 7, "strokeCap": "round", "opacity": 1}
+    plot.draw("rule", rows, bar, y="name", x="lower", x2="upper", color="band")
     plot.draw("point", rows, {**DOT, "size": 95}, y="name", x="value", color="color")
-    plot.draw(
-        "text", rows, {"align": "left", "dx": 10, "color": INK}, y="name", x=RIGHT, text="label"
-    )
+    words = {"align": "left", "dx": 10, "color": INK}
+    plot.draw("text", rows, words, y="name", x=RIGHT, text="label")
     plot.draw("bar", rows, {"opacity": 0}, y="name", x=0, x2=RIGHT, tooltip="tip")
     return plot.figure(name, title, caption, height=ROW_HEIGHT * len(rows))
+
+
+def _draw_lines(plot: Plot, lines: Sequence[Line]) -> None:
+    """Draw lines over the whole height, their labels above the plot, one over the other."""
+    first, last = plot.across["scale"]["domain"]
+    farthest = max((value for _, value, _ in lines), default=None)
+
+    def is_at_left(value: float) -> bool:
+        """Whether a label stands to the left of its line: where there is more room."""
+        place: float = (value - first) / (last - first)
+        return place > (0.5 if value == farthest else 0.4)
+
+    # Of labels on one side of their lines the outermost line has the highest, so that no line crosses a label.
+    right = sorted((line for line in lines if not is_at_left(line[1])), key=lambda line: -line[1])
+    left = sorted((line for line in lines if is_at_left(line[1])), key=lambda line: line[1])
+    marks = [([{"value": value, "label": label}], color) for label, value, color in right + left]
+    for index, (at, color) in enumerate(marks):
+        dash = [5, 4] if color == REFERENCE else [1, 0]
+        look = {"color": color, "strokeWidth": 1.75, "strokeDash": dash}
+        plot.draw("rule", at, look, x="value", y=-16 - 16 * index, y2=FOOT)
+    for index, (at, color) in enumerate(marks):
+        dx = 5 if index < len(right) else -5
+        plot.words(at, color, x="value", y=-9 - 16 * index, dx=dx, baseline="middle")

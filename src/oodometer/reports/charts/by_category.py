@@ -54,9 +54,8 @@ from .looks import (
 
 MEANINGS: dict[str, str] = WORDS["families"]
 _FULL = 0.1  # an error that gets the strongest colour, where none is larger than its double
-_STRONGEST = (
-    0.62  # opacity at the largest error; above it the number in the cell would be hard to read
-)
+# opacity at the largest error; above it the number in the cell would be hard to read
+_STRONGEST = 0.62
 GLYPHS = {
     "circle": '<circle cx="17" cy="7" r="4" style="fill:COLOR"/>',
     "square": '<rect x="13" y="3" width="8" height="8" style="fill:COLOR"/>',
@@ -244,32 +243,12 @@ def methods(result: Result) -> Figure | None:
     estimates, headline = with_headline(result), best(result.get("headline"))
     if not estimates:
         return None
-    several = [str(item.get("method")) for item in estimates]
-    names = unique(  # with its score where a method stands in the chart more than once
-        f"{item.get('method')} ({item['score']})"
-        if several.count(str(item.get("method"))) > 1 and item.get("score")
-        else item.get("method") or "estimate"
-        for item in estimates
-    )
     rows = []
-    for name, item in zip(names, estimates, strict=True):
+    for name, item in zip(_method_names(estimates), estimates, strict=True):
         highlighted = headline and (item.get("method") == "headline" or is_headline(item, headline))
-        rows.append(
-            entry(
-                name,
-                item,
-                color=ACCENT if highlighted else QUIET,
-                assumes=item.get("assumes") or "",
-            )
-        )
-    accuracy, title = inside(result, "reference", "accuracy"), "What each method says"
-    if headline:
-        gap, (low, high) = difference(headline["value"], accuracy, "the reference"), ends(headline)
-        title = f"Estimated accuracy is {percent(headline['value'])}" + (
-            f" \N{EM DASH} {gap}" if gap else ""
-        )
-        if gap and not gap.startswith("the same") and low <= accuracy <= high:
-            title += ", a difference within the range of the estimate"
+        color = ACCENT if highlighted else QUIET
+        rows.append(entry(name, item, color=color, assumes=item.get("assumes") or ""))
+    accuracy = inside(result, "reference", "accuracy")
     values = [item["value"] for item in estimates if item.get("method") != "headline"]
     text = caption(
         "methods",
@@ -280,9 +259,33 @@ def methods(result: Result) -> Figure | None:
     )
     truth = best(inside(result, "target", "accuracy")).get("value")
     lines = [("reference", accuracy, REFERENCE), ("truth", truth, TRUTH)]
+    title = _headline_title(headline, accuracy) if headline else "What each method says"
     return categories(
         "methods", title, text, rows, axis_title="accuracy on the target", lines=lines
     )
+
+
+def _method_names(estimates: Sequence[Result]) -> list[str]:
+    """Names of methods, with its score where a method stands in the chart more than once."""
+    several = [str(item.get("method")) for item in estimates]
+    return unique(
+        f"{item.get('method')} ({item['score']})"
+        if several.count(str(item.get("method"))) > 1 and item.get("score")
+        else item.get("method") or "estimate"
+        for item in estimates
+    )
+
+
+def _headline_title(headline: Result, accuracy: Any) -> str:
+    """The estimate, and how far it is from the accuracy on the reference."""
+    title = f"Estimated accuracy is {percent(headline['value'])}"
+    gap = difference(headline["value"], accuracy, "the reference")
+    if not gap:
+        return title
+    low, high = ends(headline)
+    is_within = not gap.startswith("the same") and low <= accuracy <= high
+    tail = ", a difference within the range of the estimate" if is_within else ""
+    return f"{title} \N{EM DASH} {gap}{tail}"
 
 
 # ------------------------------------------------------------------------------------------ audits
@@ -580,9 +583,8 @@ def shots(result: Result) -> Figure | None:
     models_with_accuracy = [(row, item) for row, item in models if item]
     if not models_with_accuracy:
         return None
-    labels = int(result.get("labelled") or 0) - int(
-        result.get("chosen") or 0
-    )  # those that were drawn at random
+    # those that were drawn at random
+    labels = int(result.get("labelled") or 0) - int(result.get("chosen") or 0)
     rows: Rows = []
     for row, accuracy in models_with_accuracy:
         right = f"{number(row['evidence'].get('right'))} of {number(labels)}"

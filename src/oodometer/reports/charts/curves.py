@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,12 +90,7 @@ def risk_coverage(result: Result) -> Figure | None:
     text += map(_safe_threshold, reached)
     if inside(result, "diagnosis", "kind") == "support":
         text.append(caption("risk-coverage", "support"))
-    first, last = (percent(rows[end]["y"]) for end in (0, -1))
-    title = capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
-    if reached:
-        title = _reached_title(reached[0], estimated)
-    elif wishes:
-        title = f"No threshold reaches {estimated} of {percent(wishes[0].get('accuracy'), 0)}"
+    title = _coverage_title(rows, wishes, reached, estimated)
     return plot.figure("risk-coverage", title, " ".join(text), height=_HEIGHT)
 
 
@@ -144,16 +139,22 @@ def _safe_threshold(wish: Result) -> str:
     )
 
 
-def _reached_title(wish: Result, estimated: str) -> str:
-    """From which threshold on a required accuracy is reached, and how much that keeps."""
+def _coverage_title(
+    rows: Rows, wishes: Sequence[Result], reached: Sequence[Result], estimated: str
+) -> str:
+    """From which threshold on the first required accuracy that can be reached is; without any the ends of the curve."""
+    if not wishes:
+        first, last = percent(rows[0]["y"]), percent(rows[-1]["y"])
+        return capital(f"{estimated} goes from {first} on the most confident rows to {last} on all")
+    if not reached:
+        return f"No threshold reaches {estimated} of {percent(wishes[0].get('accuracy'), 0)}"
+    wish = reached[0]
     coverage, accuracy = finite(wish.get("coverage")) or 0, percent(wish.get("accuracy"), 0)
     if coverage >= 1:
         return capital(f"{estimated} is at least {accuracy} with all rows kept")
-    above, coverage_text = (
-        threshold(wish["threshold"]),
-        percent(coverage, 0 if coverage >= 0.1 else 1),
-    )
-    return f"Above confidence {above}, {estimated} is at least {accuracy}; that keeps {coverage_text} of the rows"
+    kept = percent(coverage, 0 if coverage >= 0.1 else 1)
+    above = f"Above confidence {threshold(wish['threshold'])}"
+    return f"{above}, {estimated} is at least {accuracy}; that keeps {kept} of the rows"
 
 
 def reliability(result: Result) -> Figure | None:
@@ -222,19 +223,7 @@ def _confidence_title(result: Result, bins: Rows) -> str:
 def confidence(result: Result) -> Figure | None:
     """How confidence is spread over the rows of reference and target: two stepped histograms over one axis."""
     table = result.get("confidence") or {}
-    edges, sides = table.get("edges") or [], (("reference", REFERENCE), ("target", ACCENT))
-    shares_of = [table.get(name) or [] for name, _ in sides]
-    bins = []
-    for low, high, item, target_share in zip(edges, edges[1:], *shares_of, strict=False):
-        if finite(item) is not None and finite(target_share) is not None:
-            tip = {
-                "confidence": f"{percent(low, 0)} to {percent(high, 0)}",
-                "reference": percent(item),
-                "target": percent(target_share),
-            }
-            bins.append(
-                {"low": low, "high": high, "reference": item, "target": target_share, "tip": tip}
-            )
+    bins = _shares_of_bins(table)
     if not bins:
         return None
     crowd = [max(row["reference"], row["target"]) for row in bins]
@@ -252,41 +241,52 @@ def confidence(result: Result) -> Figure | None:
     up["scale"] = {"domain": [0, max(crowd) * 1.08], "nice": False}
     up["axis"]["values"] = [mark for mark in up["axis"]["values"] if mark >= 0]
     plot = Plot(across, up)
-    third = max(len(bins) // 3, 1)
-    at_left = max(crowd[:third]) <= max(crowd[-third:])  # the side where the histograms are lower
+    sides = (("reference", REFERENCE), ("target", ACCENT))
     for name, color in sides:
-        heights = [{"x": row["low"], "y": row[name]} for row in bins] + [
-            {"x": last, "y": bins[-1][name]}
-        ]
-        plot.draw(
-            "area",
-            heights,
-            {
-                "color": BAND[color],
-                "fillOpacity": 1,
-                "interpolate": "step-after",
-                "line": {"color": color, "strokeWidth": 2},
-            },
-            x="x",
-            y="y",
-        )
+        heights = [{"x": row["low"], "y": row[name]} for row in bins]
+        heights.append({"x": last, "y": bins[-1][name]})
+        look = {
+            "color": BAND[color],
+            "fillOpacity": 1,
+            "interpolate": "step-after",
+            "line": {"color": color, "strokeWidth": 2},
+        }
+        plot.draw("area", heights, look, x="x", y="y")
+    third = max(len(bins) // 3, 1)
+    # the side where the histograms are lower
+    x, dx = (0, 10) if max(crowd[:third]) <= max(crowd[-third:]) else (RIGHT, -10)
     for index, (name, color) in enumerate(sides):
         text = [{"label": f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"}]
-        plot.words(
-            text,
-            color,
-            x=0 if at_left else RIGHT,
-            y=8 + 20 * index,
-            baseline="top",
-            fontSize=13,
-            dx=10 if at_left else -10,
-        )
+        plot.words(text, color, x=x, y=8 + 20 * index, baseline="top", fontSize=13, dx=dx)
     plot.strips(bins, "low", "high")
-    start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
-    reference, target = (percent(sum(entry[start:]), 0) for entry in shares_of)
-    at_least = f"a confidence of at least {percent(edges[start], 0)}"
-    title = f"{target} of the target rows have {at_least}, against {reference} of the reference"
+    title = _confident_rows(table)
     return plot.figure("confidence", title, caption("confidence", "read"), height=260)
+
+
+def _shares_of_bins(table: Result) -> Rows:
+    """Bins of confidence with the shares of both sides in them."""
+    edges, bins = table.get("edges") or [], []
+    sides = table.get("reference") or [], table.get("target") or []
+    for low, high, reference, target in zip(edges, edges[1:], *sides, strict=False):
+        if finite(reference) is not None and finite(target) is not None:
+            tip = {
+                "confidence": f"{percent(low, 0)} to {percent(high, 0)}",
+                "reference": percent(reference),
+                "target": percent(target),
+            }
+            bins.append(
+                {"low": low, "high": high, "reference": reference, "target": target, "tip": tip}
+            )
+    return bins
+
+
+def _confident_rows(table: Result) -> str:
+    """How many rows of both sides have a confidence of about 0.9 and more."""
+    edges = table["edges"]
+    start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
+    reference, target = (percent(sum(table[side][start:]), 0) for side in ("reference", "target"))
+    at_least = f"a confidence of at least {percent(edges[start], 0)}"
+    return f"{target} of the target rows have {at_least}, against {reference} of the reference"
 
 
 # ------------------------------------------------------------------------------------------ the severity of a shift
@@ -460,40 +460,41 @@ def widths(result: Result) -> Figure | None:
     if len(curve) < 2 or (now is not None and not now["width"]):
         return None
     lines = _width_lines(curve)
-    banded = _all_have(curve, "narrowest") and _all_have(curve, "widest")
     plot = Plot(*_width_axes(curve, now))
-    if banded:
-        rows = [
-            {"x": item["labels"], "lower": item["narrowest"], "upper": item["widest"]}
-            for item in curve
-        ]
-        look = {"color": BAND[QUIET], "opacity": 0.6}
-        plot.draw("area", rows, look, x="x", y="lower", y2="upper")
-    for key, _, color in lines:
-        plot.curve([{"x": item["labels"], "y": item[key]} for item in curve], color)
-    tips = []
-    for item in curve:
-        values = {name: points(item[key]) for key, name, _ in lines}
-        tips.append(
-            {"x": item["labels"], "tip": {"": f"{number(item['labels'])} labels", **values}}
-        )
-    plot.strips(tips)
-    if len(lines) > 1:
-        last = [{"label": name, "y": curve[-1][key], "c": color} for key, name, color in lines]
-        plot.names(last, _HEIGHT, gap=19, look=_LABEL)
+    _draw_widths(plot, curve, lines)
     if now is not None:
         _mark_today(plot, now, curve)
-    keys = {key for key, _, _ in lines} if len(lines) > 1 else set()
+    named = {key for key, _, _ in lines} if len(lines) > 1 else ()
     text = caption(
         "widths",
         "read",
-        "random" in keys and "random",
-        "suggested" in keys and "suggested",
+        "random" in named and "random",
+        "suggested" in named and "suggested",
         _all_have(curve, "widest") and "band",
         accuracy=percent(inside(result, "outlook", "accuracy")),
         span="today's interval" if now else "the label-free interval",
     )
     return plot.figure("widths", _width_title(result, curve, now), text, height=_HEIGHT)
+
+
+def _draw_widths(plot: Plot, curve: Rows, lines: Sequence[tuple[str, str, str]]) -> None:
+    """Draw the band, the lines over it, with their names where there are several, and what the pointer shows."""
+    if _all_have(curve, "narrowest") and _all_have(curve, "widest"):
+        ends_of = {"x": "labels", "lower": "narrowest", "upper": "widest"}
+        band = [{name: item[key] for name, key in ends_of.items()} for item in curve]
+        look = {"color": BAND[QUIET], "opacity": 0.6}
+        plot.draw("area", band, look, x="x", y="lower", y2="upper")
+    for key, _, color in lines:
+        plot.curve([{"x": item["labels"], "y": item[key]} for item in curve], color)
+    tips = []
+    for item in curve:
+        values = {name: points(item[key]) for key, name, _ in lines}
+        tip = {"": f"{number(item['labels'])} labels", **values}
+        tips.append({"x": item["labels"], "tip": tip})
+    plot.strips(tips)
+    if len(lines) > 1:
+        last = [{"label": name, "y": curve[-1][key], "c": color} for key, name, color in lines]
+        plot.names(last, _HEIGHT, gap=19, look=_LABEL)
 
 
 def _all_have(curve: Rows, key: str) -> bool:
@@ -587,7 +588,7 @@ def vote_subsets(result: Result) -> Figure | None:
     sizes = _sizes(result)
     if len(sizes) < 2 or inside(result, "votes", "judges") == 1:
         return None
-    fewest, largest, last = sizes[0]["rows"], sizes[-1]["rows"], []
+    fewest, largest = sizes[0]["rows"], sizes[-1]["rows"]
     across = axis(
         (fewest * 0.93, largest * 1.06),
         title="rows drawn",
@@ -597,19 +598,12 @@ def vote_subsets(result: Result) -> Figure | None:
         labelOverlap="greedy",
         values=[mark for mark in _COUNTS if fewest <= mark <= largest],
     )
-    plot = Plot(
-        across,
-        shares(
-            [o[key].get(end) for o in sizes for key, _, _ in _SERIES for end in ("lower", "upper")]
-        ),
-    )
+    lines = {key: [_at_size(size, key) for size in sizes] for key, _, _ in _SERIES}
+    seen = [row[end] for rows in lines.values() for row in rows for end in ("lower", "upper")]
+    plot, last = Plot(across, shares(seen)), []
     for key, name, color in _SERIES:
-        rows = [
-            {"x": o["rows"], "y": o[key]["value"], **{e: o[key].get(e) for e in ("lower", "upper")}}
-            for o in sizes
-        ]
-        plot.curve(rows, color, band=0.7, size=44)
-        last.append({"label": name, "y": float(rows[-1]["y"]), "c": color})
+        plot.curve(lines[key], color, band=0.7, size=44)
+        last.append({"label": name, "y": float(lines[key][-1]["y"]), "c": color})
     plot.names(last, 320, gap=18, look=_LABEL)
     tips: Rows = []
     for size in sizes:
@@ -619,50 +613,71 @@ def vote_subsets(result: Result) -> Figure | None:
             tip[name] = f"{percent(size[key]['value'])} ({span})"
         tips.append({"x": size["rows"], "tip": tip})
     plot.strips(tips)
-    shares_of = (
-        (best(((item.get("bounds") or [{}])[0]).get("reliability")), item["rows"])
-        for item in sizes[:-1]
-    )
-    reliable = [(float(share["value"]), int(rows_of)) for share, rows_of in shares_of if share]
-    title = "Truth and bounds by the number of rows"
-    if reliable:
-        worst, rows_of = min(reliable)
-        share = percent(worst, 0)
-        title = f"The truth lay within the bounds in {share} of the draws of {number(rows_of)} rows, the fewest"
-        if worst >= 1:
-            title = f"In every draw of {number(reliable[0][1])} rows and more the truth lay within the bounds"
     level = finite(result.get("level"))
-    part = f"central {percent(level, 0)}" if level is not None else "central part"
+    part = "central part" if level is None else f"central {percent(level, 0)}"
     text = caption("vote-subsets", "read", draws=number(sizes[0].get("draws")), part=part)
-    return plot.figure("vote-subsets", title, text, height=320)
+    return plot.figure("vote-subsets", _subsets_title(sizes), text, height=320)
+
+
+def _at_size(size: Result, key: str) -> Json:
+    """The truth or a bound in draws of a number of rows, with its spread."""
+    span = size[key]
+    row = {"x": size["rows"], "y": span["value"]}
+    return {**row, "lower": span.get("lower"), "upper": span.get("upper")}
+
+
+def _subsets_title(sizes: Rows) -> str:
+    """In how many of the draws the truth lay within the bounds, of the number of rows where it did least often."""
+    shares_of = (
+        (best(((size.get("bounds") or [{}])[0]).get("reliability")), size["rows"])
+        for size in sizes[:-1]
+    )
+    reliable = [(float(share["value"]), int(rows)) for share, rows in shares_of if share]
+    if not reliable:
+        return "Truth and bounds by the number of rows"
+    worst, rows = min(reliable)
+    if worst >= 1:
+        return f"In every draw of {number(reliable[0][1])} rows and more the truth lay within the bounds"
+    draws = f"{percent(worst, 0)} of the draws of {number(rows)} rows"
+    return f"The truth lay within the bounds in {draws}, the fewest"
+
+
+class _Agreement(NamedTuple):
+    """The mean width of the bounds where so many judges must agree, and how often they held."""
+
+    judges: Any
+    width: float
+    held: Json
+
+
+_TradeOffs = list[tuple[int, list[_Agreement]]]
+"""Numbers of rows with their bounds, those for which the most judges must agree first."""
+
+
+def _trade_offs(sizes: Rows) -> _TradeOffs:
+    """Bounds of some numbers of rows, as many as there are colours, from the fewest to the most."""
+    most, limit = len(sizes) - 1, len(_TONES)
+    if most >= limit:
+        sizes = [sizes[round(i * most / (limit - 1))] for i in range(limit)]
+    lines = []
+    for size in sizes:
+        bounds = []
+        for bound in reversed(size.get("bounds") or []):
+            width, held = best(bound.get("width")), best(bound.get("reliability"))
+            if width and held:
+                bounds.append(_Agreement(bound.get("agree"), width["value"], held))
+        if len(bounds) > 1:
+            lines.append((int(size["rows"]), bounds))
+    return lines
 
 
 def vote_trade_off(result: Result) -> Figure | None:
     """How often bounds hold against how wide they are, as more judges must agree: a line for each number of rows."""
-    sizes = _sizes(result)[:-1]
-    limit = len(_TONES)
+    lines = _trade_offs(_sizes(result)[:-1])
     judges = inside(result, "votes", "judges")
-    picked = (
-        sizes
-        if len(sizes) <= limit
-        else [sizes[round(i * (len(sizes) - 1) / (limit - 1))] for i in range(limit)]
-    )
-    lines: list[tuple[int, list[tuple[Any, float, Json]]]] = []
-    for entry in picked:
-        every = (
-            (b.get("agree"), best(b.get("width")), best(b.get("reliability")))
-            for b in entry.get("bounds") or []
-        )
-        by_width = [
-            (agree, width["value"], reliability)
-            for agree, width, reliability in every
-            if width and reliability
-        ][::-1]
-        if len(by_width) > 1:
-            lines.append((int(entry["rows"]), by_width))
     if not lines:
         return None
-    widest = max(width for _, by_width in lines for _, width, _ in by_width) or 0.01
+    widest = max(bound.width for _, bounds in lines for bound in bounds) or 0.01
     across = axis(
         [-0.02 * widest, 1.03 * widest],
         title="mean width of the bounds, in points",
@@ -672,28 +687,35 @@ def vote_trade_off(result: Result) -> Figure | None:
     )
     plot = Plot(across, axis([-0.03, 1.03], values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr=PERCENT))
     last = []
-    for (row_count, by_width), color in zip(lines, _TONES, strict=False):
+    for (row_count, bounds), color in zip(lines, _TONES, strict=False):
         rows = []
-        for agree, width, share in by_width:
+        for bound in bounds:
+            share = bound.held
             tip = {
-                "": f"{agreement(agree, judges)}, {number(row_count)} rows",
+                "": f"{agreement(bound.judges, judges)}, {number(row_count)} rows",
                 "bounds held": percent(share["value"], 0),
                 "interval": percent_range(share.get("lower"), share.get("upper"), 0),
+                "mean width": points(bound.width),
             }
-            rows.append(
-                {"x": width, "y": share["value"], "tip": tip | {"mean width": points(width)}}
-            )
+            rows.append({"x": bound.width, "y": share["value"], "tip": tip})
         plot.curve(rows, color, size=80)
         last.append({"label": f"{number(row_count)} rows", "y": rows[-1]["y"], "c": color})
     plot.names(last, _HEIGHT, gap=18, look=_LABEL)
-    # What it costs in reliability to ask for one judge less, where it costs most.
-    losses = [(o[-1][2]["value"] - o[-2][2]["value"], n, o) for n, o in lines]
-    lost, row_count, by_width = max(losses, key=lambda item: item[0])
-    (agree, narrow, less), (_, wide, reliability) = by_width[-2:]
-    often, draws = percent(reliability["value"], 0), f"of the draws of {number(row_count)} rows"
-    title = f"With {agree} instead of {judges} judges agreeing the bounds are {points(wide - narrow)} tighter and hold "
+    title, text = _trade_off_title(lines, judges), caption("vote-trade-off", "read")
+    return plot.figure("vote-trade-off", title, text, height=_HEIGHT)
+
+
+def _trade_off_title(lines: _TradeOffs, judges: Any) -> str:
+    """What it costs in reliability to ask for one judge less, where it costs most."""
+    losses = [
+        (bounds[-1].held["value"] - bounds[-2].held["value"], rows, bounds)
+        for rows, bounds in lines
+    ]
+    lost, row_count, bounds = max(losses, key=lambda item: item[0])
+    one_less, all_judges = bounds[-2:]
+    often, draws = percent(all_judges.held["value"], 0), f"of the draws of {number(row_count)} rows"
+    title = f"With {one_less.judges} instead of {judges} judges agreeing the bounds are "
+    title += f"{points(all_judges.width - one_less.width)} tighter and hold "
     if lost < 0.005:  # of the draws; less is not worth a word
-        title += f"as often, in {often} {draws}"
-    else:
-        title += f"in {percent(less['value'], 0)} instead of {often} {draws}"
-    return plot.figure("vote-trade-off", title, caption("vote-trade-off", "read"), height=_HEIGHT)
+        return f"{title}as often, in {often} {draws}"
+    return f"{title}in {percent(one_less.held['value'], 0)} instead of {often} {draws}"

@@ -193,9 +193,8 @@ STYLES: dict[str, tuple[str, tuple[int, int]]] = {
 }
 """Colour and dash of the line of a domain."""
 _STEADY = 0.1  # coverage from which on the axis has to hold the bands
-_FIRST = (
-    0.2  # the share of the rows where careful applications work, and where curves keep more points
-)
+# the share of the rows where careful applications work, and where curves keep more points
+_FIRST = 0.2
 _APART = 0.005  # of accuracy; a smaller lead is not worth a word
 _MOST_EARLY, _MOST_LATE = 20, 30  # points of a curve
 _TONE: Spec = {"field": "c", "type": "nominal", "scale": None}
@@ -216,22 +215,21 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     curve = curve or {}
     x, y = curve.get("x") or [], curve.get("y") or []
     chosen = [i for i in thin(x[: len(y)]) if finite(y[i]) is not None]
-    columns = {
-        "x": x,
-        "y": y,
-        "t": curve.get("thresholds") or [None] * len(x),
-        "lower": curve.get("lower") or y,
-        "upper": curve.get("upper") or y,
-    }
-    out: dict[str, list[Any]] = {}
-    for key, values in columns.items() if chosen else ():
-        digits = 6 if key == "t" else 5  # confidences may be near 1
+    if not chosen:
+        return {}
+
+    def column(values: Sequence[Any], digits: int = 5) -> list[float | None]:
         items = [finite(values[i]) for i in chosen]
-        out[key] = [None if item is None else round(item, digits) for item in items]
-    for end in ("lower", "upper") if chosen else ():
-        pairs = zip(out["y"], out[end], strict=True)
-        out[end] = [middle if item is None else item for middle, item in pairs]
-    return out
+        return [None if item is None else round(item, digits) for item in items]
+
+    middle = column(y)
+    ends = {}
+    for end in ("lower", "upper"):
+        pairs = zip(middle, column(curve.get(end) or y), strict=True)
+        ends[end] = [value if item is None else item for value, item in pairs]
+    # confidences may be near 1
+    thresholds = column(curve.get("thresholds") or [None] * len(x), digits=6)
+    return {"x": column(x), "y": middle, "t": thresholds, **ends}
 
 
 def _curve_of(model: Result, domain: str) -> Json:
@@ -404,19 +402,24 @@ def tolerances(result: Result, domain: str) -> Figure | None:
     }
     plot, height = Plot(across, up), max(340, 17 * len(rows))
     _lines(plot, rows, _tip(tip), height, hollow="never")
-    every = (
-        (finite(score(m, domain, "disca").get("b")), str(m.get("name")))
-        for m in result.get("models") or []
-    )
-    lowest = [(b, name) for b, name in every if b is not None]
-    tolerance = finite(inside(result, "settings", "tolerance"))
-    title = f"{capital(DOMAINS[domain])}: the confidence b by the accuracy that must be kept"
-    if lowest and tolerance is not None:
-        b, first = min(lowest, key=lambda pair: pair[0])
-        title = f"{capital(DOMAINS[domain])} {names(result)[first]} stays {number(tolerance, 2)} accurate down to "
-        title += f"confidence {number(b, 2)}"
-    name, text = f"tolerances-{domain.replace('_', '-')}", _read("tolerances", result, "read")
+    name, title = f"tolerances-{domain.replace('_', '-')}", _tolerances_title(result, domain)
+    text = _read("tolerances", result, "read")
     return plot.figure(name, title, text, height=height, spoken=False)
+
+
+def _tolerances_title(result: Result, domain: str) -> str:
+    """Which model keeps the accuracy that is asked for down to the lowest confidence."""
+    where, tolerance = capital(DOMAINS[domain]), finite(inside(result, "settings", "tolerance"))
+    every = {
+        str(model.get("name")): finite(score(model, domain, "disca").get("b"))
+        for model in result.get("models") or []
+    }
+    lowest = {name: b for name, b in every.items() if b is not None}
+    if not lowest or tolerance is None:
+        return f"{where}: the confidence b by the accuracy that must be kept"
+    first, b = min(lowest.items(), key=lambda pair: pair[1])
+    kept = f"{names(result)[first]} stays {number(tolerance, 2)} accurate"
+    return f"{where} {kept} down to confidence {number(b, 2)}"
 
 
 _LAST = 0.999999  # a confidence beyond it is written as being beyond it

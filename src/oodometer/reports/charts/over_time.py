@@ -80,28 +80,20 @@ def _along(
     rows: Rows, dated: bool, levels: Sequence[Line], up: Spec | None = None, *, runs: bool = False
 ) -> Plot:
     """A band and a point for each row, a line through them, truths as diamonds, alarms as rings, levels as dashes."""
-    numbers = [line for line in levels if line[1] is not None]
+    levels = [line for line in levels if line[1] is not None]
     small, few = up is not None, len(rows) <= _FEW
     across = _time_axis(rows, 4 if small else 7) if dated else _places_axis(rows)
-    plot = Plot(across, up or shares(_seen(rows, numbers), most=5))
+    plot = Plot(across, up or shares(_seen(rows, levels), most=5))
     if runs:
         bar = {"color": BAND[ACCENT], "strokeWidth": 14 if few else 3}
         plot.draw("rule", rows, bar, x="middle", y="lower", y2="upper")
     else:
         _draw_bands(plot, rows, rim=(1 if small else 1.5) if few else 0)
-    # Labels stand at the end where the estimates are farther from the line; of two lines the lower one's is below.
-    for label, value, color in numbers:
-        at_left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
-        above = len(numbers) < 2 or value >= max(line[1] for line in numbers)
-        words = "" if small else f"{label} {percent(value)}"
-        plot.level(value, color, words, left=at_left, above=above)
+    _draw_levels(plot, rows, levels, labelled=not small)
     plot.draw("line", rows, {"color": ACCENT, "strokeWidth": 2}, x="middle", y="value")
     if not small:
         _draw_points(plot, rows, size=70 if few else 12)
-    if any(row["truth"] is not None for row in rows):
-        size = 70 if small else 130 if few else 40
-        diamond = {**DOT, "shape": "diamond", "size": size, "color": TRUTH, "strokeWidth": 2}
-        plot.draw("point", rows, diamond, where="isValid(datum.truth)", x="middle", y="truth")
+    _draw_truths(plot, rows, size=70 if small else 130 if few else 40)
     if runs:
         look = {"opacity": 0, "strokeWidth": 20 if few else 3}
         plot.draw("rule", rows, look, x="middle", y=0, y2={"value": "height"}, tooltip="tip")
@@ -157,6 +149,22 @@ def _draw_bands(plot: Plot, rows: Rows, rim: float) -> None:
     plot.draw("bar", rows, look, x="start", x2="end", y="lower", y2="upper")
 
 
+def _draw_levels(plot: Plot, rows: Rows, levels: Sequence[Line], labelled: bool) -> None:
+    """Draw levels; labels stand at the end where the estimates are farther from the line, the lower one's below it."""
+    for label, value, color in levels:
+        at_left = abs(rows[0]["value"] - value) > abs(rows[-1]["value"] - value)
+        above = len(levels) < 2 or value >= max(line[1] for line in levels)
+        words = f"{label} {percent(value)}" if labelled else ""
+        plot.level(value, color, words, left=at_left, above=above)
+
+
+def _draw_truths(plot: Plot, rows: Rows, size: float) -> None:
+    """Draw the truth of each row where it is known."""
+    if any(row["truth"] is not None for row in rows):
+        diamond = {**DOT, "shape": "diamond", "size": size, "color": TRUTH, "strokeWidth": 2}
+        plot.draw("point", rows, diamond, where="isValid(datum.truth)", x="middle", y="truth")
+
+
 def _draw_points(plot: Plot, rows: Rows, size: float) -> None:
     """Draw the value of each row, in a ring where there is or was an alarm."""
     dot = {**DOT, "size": size, "color": ACCENT, "strokeWidth": 2}
@@ -180,11 +188,6 @@ def chunks(result: Result) -> Figure | None:
     spans, dated = _spans(newest)
     rows = [_estimate_row(span, chunk) for span, chunk in zip(spans, newest, strict=True)]
     accuracy = finite(inside(result, "reference", "accuracy"))
-    lowest = min(every, key=lambda chunk: float(chunk["headline"]["value"]))
-    title = f"Lowest estimated accuracy in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
-    if accuracy is not None and not any(chunk.get("fell") for chunk in every):
-        below = sum((finite(chunk["headline"].get("upper")) or 1) < accuracy for chunk in every)
-        title += f"; {below} of {len(every)} chunks lie wholly below the reference"
     of_rows = all(isinstance(chunk.get("start"), int) for chunk in result["chunks"])
     text = caption(
         "chunks",
@@ -195,7 +198,17 @@ def chunks(result: Result) -> Figure | None:
         of="next rows of the file" if of_rows else "rows of one stretch of time",
     )
     plot = _along(rows, dated, [("reference", accuracy, REFERENCE)])
-    return plot.figure("chunks", title, text, height=_HEIGHT)
+    return plot.figure("chunks", _lowest_chunk(every, accuracy), text, height=_HEIGHT)
+
+
+def _lowest_chunk(every: Sequence[Result], accuracy: float | None) -> str:
+    """Which chunk has the lowest estimate, and, where no alarm says more, how many lie below the reference."""
+    lowest = min(every, key=lambda chunk: float(chunk["headline"]["value"]))
+    title = f"Lowest estimated accuracy in {_chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
+    if accuracy is None or any(chunk.get("fell") for chunk in every):
+        return title
+    below = sum((finite(chunk["headline"].get("upper")) or 1) < accuracy for chunk in every)
+    return f"{title}; {below} of {len(every)} chunks lie wholly below the reference"
 
 
 def _chunk_name(chunk: Result) -> str:
@@ -356,25 +369,14 @@ def _run_tip(item: Result) -> dict[str, str]:
 
 def changes(job: Result, index: int) -> list[Figure]:
     """A small chart for each of the newest parts that more than one run looked at: its estimate, run by run."""
-    kind = cut_of(job)
-    if kind == "target":
-        return []
-    several = [item for item in shown_parts(job) if len(item.get("seen") or []) > 1]
-    series = []
-    for part in several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]:
-        seen = [item for item in part["seen"] if finite(item.get("value")) is not None]
-        rows = [
-            _row(_run_tip(item), (0, 0), item, None, x=item.get("run"), y=item["value"])
-            for item in seen
-        ]
-        series.append((str(part.get("name")), finite(inside(part, "truth", "value")), rows))
-    seen = [row[key] for _, _, rows in series for row in rows for key in ("lower", "upper")]
-    up = shares(seen + [truth for _, truth, _ in series], most=4)
+    parts = _parts_of_several_runs(job)
+    series = [(finite(inside(part, "truth", "value")), _by_run(part)) for part in parts]
+    seen = [row[key] for _, rows in series for row in rows for key in ("lower", "upper")]
+    up = shares([*seen, *(truth for truth, _ in series)], most=4)
     out = []
-    for position, (title, truth, rows) in enumerate(series):
-        text = (
-            f"from {percent(rows[0]['value'])} to {percent(rows[-1]['value'])} in {len(rows)} runs"
-        )
+    for position, (part, (truth, rows)) in enumerate(zip(parts, series, strict=True)):
+        title, first, last = str(part.get("name")), rows[0]["value"], rows[-1]["value"]
+        text = f"from {percent(first)} to {percent(last)} in {len(rows)} runs"
         text += "" if truth is None else f"; truth {percent(truth)}"
         runs = sorted({int(row["x"]) for row in rows})
         # Named one by one: of few runs Vega would name halves between them.
@@ -391,12 +393,27 @@ def changes(job: Result, index: int) -> list[Figure]:
         if truth is not None:
             plot.level(truth, TRUTH)
         plot.curve(rows, ACCENT, band=1, size=34, strokeWidth=2)
-        out.append(
-            plot.figure(
-                f"history-{index}-{position}", title, text, height=_SMALL, words=f"{title}: {text}"
-            )
-        )
+        name, words = f"history-{index}-{position}", f"{title}: {text}"
+        out.append(plot.figure(name, title, text, height=_SMALL, words=words))
     return out
+
+
+def _parts_of_several_runs(job: Result) -> Sequence[Result]:
+    """The newest chunks, or the first slices, that more than one run looked at."""
+    kind = cut_of(job)
+    if kind == "target":
+        return []
+    several = [part for part in shown_parts(job) if len(part.get("seen") or []) > 1]
+    return several[-MOST_CHANGES:] if kind == "chunk" else several[:MOST_CHANGES]
+
+
+def _by_run(part: Result) -> Rows:
+    """The estimates of a part, run by run."""
+    return [
+        _row(_run_tip(item), (0, 0), item, None, x=item.get("run"), y=item["value"])
+        for item in part["seen"]
+        if finite(item.get("value")) is not None
+    ]
 
 
 # ------------------------------------------------------------------------------------------ columns of a diagnosis
@@ -409,37 +426,41 @@ def columns(result: Result) -> Figure | None:
     chance. None without chunks.
     """
     periods = (result.get("periods") or [])[-MOST:]
-    names = list(periods[0]["distances"]) if periods else []
+    if len(periods) < 2:
+        return None
+    names = list(periods[0]["distances"])
     farthest = {name: max(period["distances"][name] for period in periods) for name in names}
     chosen = sorted(names, key=lambda name: -farthest[name])[: len(_COLUMNS)]
-    if len(periods) < 2 or not chosen:
+    if not chosen:
         return None
     spans, dated = _spans(periods)
     lines = {name: _distances(name, periods, spans) for name in chosen}
     first = lines[chosen[0]]
-    top = max(farthest[name] for name in chosen)
     plot = Plot(
         _time_axis(first, 7) if dated else _places_axis(first),
-        axis([0, max(1.1 * top, 0.05)], title="distance", tickCount=5, format="~f"),
+        axis([0, max(1.1 * farthest[chosen[0]], 0.05)], title="distance", tickCount=5, format="~f"),
     )
-    for name, color in reversed(list(zip(chosen, _COLUMNS, strict=False))):
-        plot.draw("line", lines[name], {"color": color, "strokeWidth": 2}, x="middle", y="value")
-        for moved, fill in ((False, SURFACE), (True, color)):
-            look = {**DOT, "fill": fill, "stroke": color, "size": 55, "strokeWidth": 2}
-            some = [row for row in lines[name] if row["moved"] is moved]
-            if some:  # a layer without a mark is an image without a name
-                plot.draw("point", some, look, x="middle", y="value", tooltip="tip")
-    ends_ = [
-        {"label": name, "y": lines[name][-1]["value"], "c": color}
-        for name, color in zip(chosen, _COLUMNS, strict=False)
-    ]
-    plot.names(ends_, _HEIGHT, look={"fontSize": 12, "limit": 150, **HALO})
+    colors = dict(zip(chosen, _COLUMNS, strict=False))
+    for name in reversed(chosen):
+        _draw_distances(plot, lines[name], colors[name])
+    last = [{"label": name, "y": lines[name][-1]["value"], "c": colors[name]} for name in chosen]
+    plot.names(last, _HEIGHT, look={"fontSize": 12, "limit": 150, **HALO})
     count = sum(chosen[0] in period["moved"] for period in periods)
     title = f"{chosen[0]} moved farthest: beyond chance in {count} of {len(periods)} chunks"
     text = caption("columns", "read")
     if len(chosen) < len(names):
         text += " " + caption("columns", "most", some=len(chosen), many=len(names))
     return plot.figure("columns", title, text, height=_HEIGHT)
+
+
+def _draw_distances(plot: Plot, rows: Rows, color: str) -> None:
+    """Draw the line of a column with its dots, full where it moved beyond chance."""
+    plot.draw("line", rows, {"color": color, "strokeWidth": 2}, x="middle", y="value")
+    for moved, fill in ((False, SURFACE), (True, color)):
+        look = {**DOT, "fill": fill, "stroke": color, "size": 55, "strokeWidth": 2}
+        dots = [row for row in rows if row["moved"] is moved]
+        if dots:  # a layer without a mark is an image without a name
+            plot.draw("point", dots, look, x="middle", y="value", tooltip="tip")
 
 
 def _distances(

@@ -24,9 +24,8 @@ _WORDS = dict.fromkeys(("c", "correct", "true", "yes"), 1.0) | {"p": 0.5}
 _WORDS |= dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0)
 _ENTRY = re.compile(r"(?:(?P<task>[^=>]+)=)?(?P<metric>[^=].*)", re.DOTALL)
 _AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)(?P<filter>:.+)?")
-TARGET = (
-    "target"  # the metric that any log of written answers has: whether the answer is the target
-)
+# the metric that any log of written answers has: whether the answer is the target
+TARGET = "target"
 _TAKEN = {*FIELDS, "id", "epoch", "metric"}  # names of columns that other metrics do not get
 
 
@@ -152,9 +151,8 @@ class Answers:
     ) -> None:
         """Hold what was read against what the harness reported: its mean, and the number of questions it asked."""
         is_number = isinstance(reported, (int, float)) and math.isfinite(reported)
-        off = is_number and abs(mean - reported) > 5e-5 * max(
-            1.0, abs(reported)
-        )  # four digits may have been kept
+        # four digits may have been kept
+        off = is_number and abs(mean - reported) > 5e-5 * max(1.0, abs(reported))
         differ = (
             f"{self.metric} is {mean:.4g} in the log and {reported:.4g} in {source}" if off else ""
         )
@@ -349,9 +347,8 @@ def _spans(truth: Any, answer: Any) -> tuple[int, int]:
 
 def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
     """Lowest and highest score that is possible, as far as is known, and the least one of the upper half."""
-    if not scores or (
-        min(scores) >= 0 and max(scores) <= 1
-    ):  # a share: whatever part of it was seen
+    # a share: whatever part of it was seen
+    if not scores or (min(scores) >= 0 and max(scores) <= 1):
         return 0.0, 1.0, 0.5
     low, high = min(scores), max(scores)
     return low, high, min(score for score in scores if score > (low + high) / 2 or score == high)
@@ -537,9 +534,8 @@ def json_rows(file: str) -> Iterator[tuple[int, Json]]:
                 continue
             row += 1
             try:
-                value, end = decode(
-                    text := line.decode("utf-8", "surrogatepass")
-                )  # `json.loads` is slower by a third
+                # `json.loads` is slower by a third
+                value, end = decode(text := line.decode("utf-8", "surrogatepass"))
                 if end < len(text):
                     raise ValueError("more than one value")
             except ValueError:

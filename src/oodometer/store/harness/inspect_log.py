@@ -18,12 +18,8 @@ from ..files import check_unpacked, opened, translated
 from .base import Answers, JsonStream, LogOptions, Metric, mapping
 
 _TIMES = ("total_time", "working_time")  # seconds of a sample
-_USED = (
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-    "total_cost",
-)  # of each model that it asked
+# of each model that it asked
+_USED = ("input_tokens", "output_tokens", "total_tokens", "total_cost")
 _ATTACHED = "attachment://"
 _ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
 _LOCAL = 30  # bytes of a member's own header, before its name and its extra field
@@ -239,15 +235,7 @@ class _Sample:
     """What is needed of one sample of a log: of its log-probabilities what they say of the answer of one scorer."""
 
     def __init__(self, raw: Any, row: int, file: str, scorer: str | None, with_input: bool) -> None:
-        sample = mapping(raw)
-        if "id" not in sample or "output" not in sample:
-            raise InputError(
-                "a sample with id, epoch, input, output and scores",
-                got=", ".join(list(sample)[:6]) or type(raw).__name__,
-                file=file,
-                row=row,
-                remedy="the log may be cut off, or of another kind",
-            )
+        sample = _checked(raw, row, file)
         self.row, self.id, self.epoch = row, str(sample["id"]), int(sample.get("epoch") or 1)
         entries = mapping(sample.get("scores")) or _lone_score(sample)
         self.scores = {} if sample.get("invalidation") else _values(entries)
@@ -265,9 +253,9 @@ class _Sample:
         options = sample.get("choices")
         choices = [*map(str, options)] if isinstance(options, list) else []
         self.input = _prompt(sample.get("input"), choices, attached) if with_input else ""
-        tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
-        if not tokens and self.output.strip():
-            tokens = None  # no tokens are those of an empty answer alone
+        tokens = None
+        if self.scores:
+            tokens = _logprobs(choice.get("logprobs"), self.output, file, row)
         self.letters = _letter_scores(tokens, self.output, choices, sample.get("target"), answer)
         self.logprobs = None if tokens is None else [min(token["logprob"], 0.0) for token in tokens]
         self.probability = 0.0 if tokens is None else _answer_probability(tokens, answer)
@@ -275,6 +263,20 @@ class _Sample:
     def name(self, repeated: bool) -> str:
         """The id, with the epoch where there are several."""
         return f"{self.id}_epoch_{self.epoch}" if repeated else self.id
+
+
+def _checked(raw: Any, row: int, file: str) -> Plain:
+    """A sample of a log; `InputError` for what is none."""
+    sample = mapping(raw)
+    if "id" not in sample or "output" not in sample:
+        raise InputError(
+            "a sample with id, epoch, input, output and scores",
+            got=", ".join(list(sample)[:6]) or type(raw).__name__,
+            file=file,
+            row=row,
+            remedy="the log may be cut off, or of another kind",
+        )
+    return sample
 
 
 def _costs(sample: Plain) -> Json:
@@ -395,9 +397,8 @@ def _members(file: str, predicate: Callable[[str], bool]) -> Iterator[Any]:
                 )
                 source = pa.BufferReader(stream.read(member.compress_size))
                 with pa.CompressedInputStream(source, "zstd") as unpacked:
-                    content = bytes(
-                        unpacked.read(member.file_size + 1)
-                    )  # no more than was promised
+                    # no more than was promised
+                    content = bytes(unpacked.read(member.file_size + 1))
                 if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
                     raise ValueError(f"{name} has another checksum than the archive says")
             with translated(file, "JSON"):
@@ -420,7 +421,7 @@ def _resolved(text: str, attached: Plain) -> str:
     return attachment if isinstance(attachment, str) else text
 
 
-def _logprobs(logprobs: Any, file: str, row: int) -> list[Plain] | None:
+def _logprobs(logprobs: Any, output: str, file: str, row: int) -> list[Plain] | None:
     """The tokens with their log-probabilities, none of an empty answer; None where the log does not have them."""
     content = mapping(logprobs).get("content")
     if not isinstance(content, list):
@@ -437,7 +438,8 @@ def _logprobs(logprobs: Any, file: str, row: int) -> list[Plain] | None:
                 column="logprobs",
                 remedy="find out why the model gave it, or remove the sample",
             )
-    return tokens
+    # no tokens are those of an empty answer alone
+    return tokens if tokens or not output.strip() else None
 
 
 def _letter_scores(

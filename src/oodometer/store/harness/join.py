@@ -34,7 +34,8 @@ _ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".eval", ".parquet")
 # Names that stand in the first object of such a log; texts of the data may come between them.
 _SAMPLES = (b'"doc_id"', b'"doc"')
 _INSPECT = re.compile(rb'"eval"\s*:\s*\{')
-_FORMS: dict[str, re.Pattern[bytes]] = {  # of the other files of JSON, by what they begin with
+# of the other files of JSON, by what they begin with
+_FORMS: dict[str, re.Pattern[bytes]] = {
     "simple_evals": re.compile(rb'(?s)\{(?=.*"score"\s*:)(?=.*"metrics"\s*:)(?=.*"htmls"\s*:)'),
     "uqlm": re.compile(rb'\{\s*"data"\s*:\s*\{\s*"(prompts|responses)"'),
     "opencompass": re.compile(
@@ -60,10 +61,8 @@ LOG_NAMES: dict[str, str] = {
 _JOINED = {"helm"} | {shape.kind for shape in SHAPES.values() if shape.joined}
 """Kinds of which a folder of folders is one run."""
 _FIRST_FILES = 5  # of a folder, by which it is taken for one of logs: totals may stand before them
-_MAY_BE_TABLE = (
-    "chat",
-    "alpaca_eval",
-)  # such rows, the latter in JSON Lines, may have columns of a table
+# such rows, the latter in JSON Lines, may have columns of a table
+_MAY_BE_TABLE = ("chat", "alpaca_eval")
 _MOST_BESIDE = 200  # files of a folder that are looked at for what is left out
 
 

@@ -66,18 +66,15 @@ _NEW = {
 }
 _NEW |= {"model_response.text": "said", "model_response.logprobs": "logprobs"}
 _ACC = ("acc", "loglikelihood_acc", "em", "exact_match", "extractive_match")
-_VERDICTS, _LABEL = (
-    ("correct", "is_correct", "cascade_correct", "score"),
-    "label: ",
-)  # of OpenCompass
+# of OpenCompass
+_VERDICTS, _LABEL = (("correct", "is_correct", "cascade_correct", "score"), "label: ")
 _SAID = ("prediction", "predictions", "pred", "origin_prediction")
 _RESULT = re.compile(
     r"(?P<task>healthbench_(hard|consensus|meta)|[^_]+)_(?P<model>.+?)(_DEBUG)?(_\d{8}_\d{6})?(_allresults)?"
 )
 _PAIR = rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*"(?:[^"\\]|\\.)*"\s*[,}]'
-_ANSWERS = re.compile(
-    rb"\{" + _PAIR + rb"(" + _PAIR + rb")*"
-)  # of SQuAD, and what marks the data set
+# of SQuAD, and what marks the data set
+_ANSWERS = re.compile(rb"\{" + _PAIR + rb"(" + _PAIR + rb")*")
 _DATA = re.compile(rb'"(paragraphs|qas|answers)"\s*:')
 _PAGE = re.compile(r"<p>Score: (-?[\d.]+|True|False)</p>")  # of an example of simple-evals
 

@@ -187,7 +187,8 @@ class FirstTok(Factor):
         return None if math.isnan(separator) else separator
 
 
-_LISTED = (  # subordinators, connectives, adverbs, verbs of opinion and report
+# subordinators, connectives, adverbs, verbs of opinion and report
+_LISTED = (
     "after although because before if since though unless until when whereas whether while and but nor or allegedly "
     "apparently certainly clearly definitely hopefully maybe obviously perhaps possibly presumably probably "
     "reportedly suddenly supposedly surely assume assumed believe believed claim claimed doubt doubted expect "

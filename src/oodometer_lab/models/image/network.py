@@ -293,16 +293,14 @@ def _moved_pixels(
         for (i, below), (j, beside) in product(
             *(enumerate(side, first) for side in reversed(sides))
         ):
-            if (
-                below.any() and beside.any()
-            ):  # what moves along one axis weighs no neighbours on the other
+            # what moves along one axis weighs no neighbours on the other
+            if below.any() and beside.any():
                 row = start + np.clip(corners[1] + i, 0, height - 1) * width
                 total += (below * beside)[..., None] * flat[
                     row + np.clip(corners[0] + j, 0, width - 1)
                 ]
-        out = np.clip(total + 1e-9, 0, 255).astype(
-            np.uint8
-        )  # cut as in pillow, but for what rounding took
+        # cut as in pillow, but for what rounding took
+        out = np.clip(total + 1e-9, 0, 255).astype(np.uint8)
     out[~in_bounds] = FILL
     return out
 

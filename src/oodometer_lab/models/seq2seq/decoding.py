@@ -97,9 +97,8 @@ def score(
                 torch.from_numpy(array).to(device) for array in (ids, real, labels)
             )
             scores = token_scores(net, targets, input_ids=input_ids, attention_mask=mask.long())
-            lengths_here = outputs.lengths[
-                batch
-            ]  # where the values of these rows are, row after row
+            # where the values of these rows are, row after row
+            lengths_here = outputs.lengths[batch]
             before = np.repeat(
                 outputs.offsets[:-1][batch] - (np.cumsum(lengths_here) - lengths_here), lengths_here
             )
@@ -107,9 +106,8 @@ def score(
     return Ragged(values, outputs.offsets)
 
 
-LEAST_GAIN = (
-    0.15  # of the batch that is done, before the rest is packed together, which copies the caches
-)
+# of the batch that is done, before the rest is packed together, which copies the caches
+LEAST_GAIN = 0.15
 
 
 def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[Any, ...]:
@@ -209,9 +207,8 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> tuple[A
 def _continuations(torch: Any, logits: Any, totals: Any, count: int) -> tuple[Any, Any, Any, Any]:
     rows, width = totals.shape
     top, token = logits.topk(min(count, logits.shape[-1]))
-    value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(
-        max=0
-    )  # rounding may leave more than 0
+    # rounding may leave more than 0
+    value = (top - torch.logsumexp(logits, -1, keepdim=True)).clamp(max=0)
     joint = (totals[..., None] + value.reshape(rows, width, -1)).reshape(rows, -1)
     best, at = joint.topk(min(count, joint.shape[1]))
     tokens, logprobs = (each.reshape(rows, -1).gather(1, at) for each in (token, value))
@@ -219,12 +216,8 @@ def _continuations(torch: Any, logits: Any, totals: Any, count: int) -> tuple[An
     short = count - best.shape[1]
     if short == 0:
         return continuations
-    fills = (
-        -torch.inf,
-        0,
-        0,
-        -torch.inf,
-    )  # a vocabulary with fewer tokens than continuations asked for
+    # a vocabulary with fewer tokens than continuations asked for
+    fills = (-torch.inf, 0, 0, -torch.inf)
     pad = torch.nn.functional.pad
     return tuple(
         pad(part, (0, short), value=fill) for part, fill in zip(continuations, fills, strict=True)
@@ -270,9 +263,8 @@ def decode(
     net.eval()
     totals = np.full((len(inputs), beams), -np.inf, dtype=np.float32)
     lengths = np.zeros((len(inputs), beams), dtype=np.int64)
-    parts: list[
-        tuple[Array, Array, Array]
-    ] = []  # flat: many small arrays would take more memory than their tokens
+    # flat: many small arrays would take more memory than their tokens
+    parts: list[tuple[Array, Array, Array]] = []
     waiting, done = np.argsort(-inputs.lengths, kind="stable"), 0
     for cap in sorted({min(usual_output, codec.max_output_length), codec.max_output_length}):
         sizes = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)

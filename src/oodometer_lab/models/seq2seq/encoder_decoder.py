@@ -250,6 +250,18 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
     return [steps[step] for step in sorted(steps) if steps[step].is_dir()]
 
 
+def _snapshot_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of snapshots, None where not given; an error for others, and for a folder or steps alone."""
+    options = {"snapshots": None, "every": None, "most": None, **given}
+    if len(options) > 3:
+        raise TypeError(f"fit() got an unexpected keyword argument {[*options][3]!r}")
+    if (options["snapshots"] is None) != (options["every"] is None):
+        raise UsageError(
+            "expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither"
+        )
+    return options
+
+
 def _snapshots(
     model: EncoderDecoder, root: Path, every: int, most: int | None, name: str
 ) -> tuple[Callable[[int], None], Callable[[int], bool]]:
@@ -442,13 +454,7 @@ class EncoderDecoder(Artifact):
         """
         inputs, outputs = pairs_of(data, outputs)
         held_out = None if dev is None else pairs_of(*((dev,) if isinstance(dev, Dataset) else dev))
-        options = {"snapshots": None, "every": None, "most": None, **snapshots}
-        if len(options) > 3:
-            raise TypeError(f"fit() got an unexpected keyword argument {[*options][3]!r}")
-        if (options["snapshots"] is None) != (options["every"] is None):
-            raise UsageError(
-                "expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither"
-            )
+        options = _snapshot_options(snapshots)
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         device = choose_device(self.device)

@@ -120,9 +120,8 @@ class TransformerClassifier(TextClassifier):
         model.tokenizer = load_pretrained("AutoTokenizer", source, expected=expected)
         net = load_pretrained(cls._task, source, expected=expected).eval()
         model.classes = tuple(range(net.config.num_labels))
-        if (
-            model.tokenizer.pad_token_id is None
-        ):  # decoders have none: any will do, since it is masked
+        # decoders have none: any will do, since it is masked
+        if model.tokenizer.pad_token_id is None:
             model.tokenizer.pad_token = model.tokenizer.eos_token
             net.config.pad_token_id = model.tokenizer.pad_token_id
         model.padding = int(model.tokenizer.pad_token_id)

@@ -189,9 +189,8 @@ def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]
         )
     net.eval()
     attention = []
-    for module in (
-        net.modules()
-    ):  # an attention may read the rate of a dropout layer, or a number, and drop by itself
+    # an attention may read the rate of a dropout layer, or a number, and drop by itself
+    for module in net.modules():
         rate = getattr(module, "dropout", None)
         rate = rate.p if isinstance(rate, kinds) else rate
         if "Attention" in type(module).__name__ and isinstance(rate, float) and rate > 0:

@@ -226,9 +226,8 @@ class TorchClassifier(Classifier):
         turns = plain + request.views + request.dropout
         out: dict[str, Any] = {}
         views: list[Array] = []
-        mean = squares = np.zeros(
-            0
-        )  # of the probabilities with dropout; of their distances from the mean, summed
+        # of the probabilities with dropout; of their distances from the mean, summed
+        mean = squares = np.zeros(0)
         encoded = self._encode(samples)
         for turn in range(turns):
             mode, number = reading(self.net, request.features and not turn), turn - plain

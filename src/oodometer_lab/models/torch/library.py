@@ -115,9 +115,8 @@ def on_gpu(device: str | None) -> bool:
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 _EXPLICIT = "hub:"
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
-_NO_CONVERSION = (
-    "DISABLE_SAFETENSORS_CONVERSION"  # transformers would ask a service on the hub for one
-)
+# transformers would ask a service on the hub for one
+_NO_CONVERSION = "DISABLE_SAFETENSORS_CONVERSION"
 
 
 def load_pretrained(
@@ -128,18 +127,8 @@ def load_pretrained(
     """
     local, name = Path(source).expanduser(), source.removeprefix(_EXPLICIT)
     is_here = name == source and local.is_dir()
-    # A name with one slash means a path where its folder is here, or where it begins as paths do.
-    is_path = source.startswith((".", "~", os.sep)) or Path(source).parent.is_dir()
-    if not is_here and name == source and (is_path or not _HUB.fullmatch(source)):
-        got = (
-            f"{source!r}, and no such folder is here"
-            if not local.exists()
-            else f"the file {source!r}"
-        )
-        remedy = f"check the path; {_EXPLICIT}NAME asks the hub whatever the name looks like"
-        raise InputError(
-            f"{expected}: a folder, or OWNER/NAME on the Hugging Face hub", got=got, remedy=remedy
-        )
+    if not is_here and name == source:
+        _check_hub_name(source, expected)
     options |= {
         "trust_remote_code": False,
         **({"local_files_only": True} if is_here else from_hub()),
@@ -155,10 +144,6 @@ def load_pretrained(
     try:
         with _quiet_hub():
             loaded = make(str(local) if is_here else name, **options)
-            # saved again, a tokenizer would write where it was read from
-            for option in ("local_files_only", "is_local"):
-                getattr(loaded, "init_kwargs", {}).pop(option, None)
-            return loaded
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         if "trust_remote_code" in str(error):
             raise InputError(
@@ -177,6 +162,24 @@ def load_pretrained(
         raise InputError(
             f"a folder or a hub name of {expected} and its tokenizer", got=got, remedy=remedy
         ) from error
+    # saved again, a tokenizer would write where it was read from
+    for option in ("local_files_only", "is_local"):
+        getattr(loaded, "init_kwargs", {}).pop(option, None)
+    return loaded
+
+
+def _check_hub_name(source: str, expected: str) -> None:
+    """Raise `InputError` for a path in place of a name on the hub: its folder is here, or it begins as paths do."""
+    is_path = source.startswith((".", "~", os.sep)) or Path(source).parent.is_dir()
+    if not is_path and _HUB.fullmatch(source):
+        return
+    got = f"the file {source!r}"
+    if not Path(source).expanduser().exists():
+        got = f"{source!r}, and no such folder is here"
+    remedy = f"check the path; {_EXPLICIT}NAME asks the hub whatever the name looks like"
+    raise InputError(
+        f"{expected}: a folder, or OWNER/NAME on the Hugging Face hub", got=got, remedy=remedy
+    )
 
 
 @contextmanager

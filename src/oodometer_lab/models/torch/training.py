@@ -86,9 +86,8 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         tensors: dict[str, Any] = library.load(content)
         size = int.from_bytes(content[:8], "little")
         about: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__", {})
-    except (
-        Exception
-    ) as error:  # the library raises a class of its own, which it does not export everywhere
+    # the library raises a class of its own, which it does not export everywhere
+    except Exception as error:
         got = "something else"
         raise InputError(
             "a safetensors file", got=got, remedy="remove it and train again", file=str(path)
@@ -159,9 +158,8 @@ class Best:
         stopped: KeyboardInterrupt | None = None
         try:
             value = float(self.loss())
-        except (
-            KeyboardInterrupt
-        ) as error:  # a training that goes on would not look at this step again
+        # a training that goes on would not look at this step again
+        except KeyboardInterrupt as error:
             stopped, value = error, float(self.loss())
         net.train()
         if value < self.value:
@@ -323,6 +321,15 @@ class Hooks:
     stop_after: int | None = None
     keep_epochs: bool = False
 
+    def last_of(self, steps: int) -> int:
+        """The last step of a training of so many."""
+        return steps if self.stop_after is None else min(steps, self.stop_after)
+
+    def before_steps(self, done: int) -> None:
+        """Tell of the step that an earlier training ended with, if any."""
+        if self.on_step is not None and done:
+            self.on_step(done)
+
     def after_step(self, done: int, last: int) -> None:
         """Tell of a step."""
         if self.on_step is not None:
@@ -406,7 +413,7 @@ def train(
     optimizer = config.optimizer_of(trained)
     first_steps = np.cumsum([0, *batches.steps(config.epochs)])
     total = int(first_steps[-1])
-    last = total if hooks.stop_after is None else min(total, hooks.stop_after)
+    last = hooks.last_of(total)
     state = _State(net, optimizer, checkpoint, config.fingerprint(name))
     state.resume(last, hooks.goes_on)
     net.train()
@@ -426,8 +433,7 @@ def train(
         state.step()
 
     try:
-        if hooks.on_step is not None and state.done:
-            hooks.on_step(state.done)
+        hooks.before_steps(state.done)
         while state.done < last:
             epoch = int(np.searchsorted(first_steps, state.done, side="right")) - 1
             begin = int(first_steps[epoch])

@@ -127,11 +127,8 @@ POOLED = f"{TRAININGS}, their variance pooled over the sets"
 FLIPS = "sign flips over tasks"
 Sets = Sequence[Mapping[str, Any]]
 PROCEDURES: Mapping[str, str] = PAGE.words["procedures"]
-_BESIDE = {
-    "half": "at_half",
-    "mixed": "mixed",
-    "chosen": "chosen",
-}  # where what differs from thresholds stands
+# where what differs from thresholds stands
+_BESIDE = {"half": "at_half", "mixed": "mixed", "chosen": "chosen"}
 
 
 def sets_of(

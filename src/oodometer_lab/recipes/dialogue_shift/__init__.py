@@ -46,6 +46,7 @@ class _Steps:
             config.turns_rows,
             config.length_rows,
             config.turns,
+            config.unused_lengths,
         ]
 
     def all(self) -> list[Step]:

@@ -368,11 +368,19 @@ def _run(result: Cell) -> str:
             (abs(a - b) for pair in both for a, b in zip(*pair, strict=True)), default=0.0
         ),
     }
-    text = PAGE.fill(PAGE.words["page"]["run"], {**result, **fields})
-    test = {condition["condition"]: condition for condition in result["conditions"]}.get("test")
-    return text + (
-        PAGE.fill(PAGE.words["page"]["cut"], test) if test is not None and test["kept"] else ""
-    )
+    return PAGE.fill(PAGE.words["page"]["run"], {**result, **fields}) + _contexts(result)
+
+
+def _contexts(result: Cell) -> str:
+    """How many test contexts are cut, and whose the really short ones are."""
+    words, text = PAGE.words["page"], ""
+    by_name = {condition["condition"]: condition for condition in result["conditions"]}
+    test, short = by_name.get("test"), by_name.get("sr-1")
+    if test is not None and test["kept"]:
+        text += PAGE.fill(words["cut"], test)
+    if short is not None and result["sizes"].get("unused_lengths"):
+        text += PAGE.fill(words["unused"], short)
+    return text
 
 
 def _estimates(estimators: Cell) -> str:

@@ -22,7 +22,7 @@ from oodometer.predictions import Predictions
 from oodometer.verbs.estimate import estimate
 
 from ...datasets import Dataset, Dialogue, daily_dialog
-from ...datasets.dialogues import daily_dialog_conversations, replies
+from ...datasets.dialogues import Conversation, daily_dialog_conversations, replies
 from ...models import FrozenRanker, ResponseRanker, load_model
 from ...models.base import Request
 from ...models.text.network import AttentionImportance
@@ -70,6 +70,7 @@ class RunConfig:
     turns: int = 6
     deleted: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
     lengths: tuple[int, ...] = (6, 5, 4, 3, 2, 1)
+    unused_lengths: bool = False
     importance: tuple[int, ...] = (1, 2, 3, 4, 5)
     seed: int = 0
 
@@ -160,15 +161,38 @@ class RunData:
         """Every reply of the test split."""
         return self._split("test")
 
+    @cached_property
+    def _learnt(self) -> list[Conversation]:
+        """The conversations that rankers learn from."""
+        every = self._conversations("train")
+        return [every[i] for i in self._drawn(range(len(every)), self.config.train_conversations)]
+
+    @cached_property
+    def _unused(self) -> Dataset:
+        """The first replies of the training conversations that no ranker learns from and no other split has, as many
+        of each as the longest real length has turns; conversations that end before are left out, each is taken once.
+        """
+        longest = max(self.config.lengths)
+        others = (self._learnt, *map(self._conversations, ("validation", "test")))
+        known = {turns for conversations in others for _, turns in conversations}
+        unused = {turns: name for name, turns in self._conversations("train") if turns not in known}
+        conversations = [
+            (name, turns[: longest + 1]) for turns, name in unused.items() if len(turns) > longest
+        ]
+        return replies(
+            conversations,
+            "DailyDialog train, unused",
+            candidates=self.config.candidates,
+            seed=self.config.seed,
+        )
+
     def train(self) -> Dataset:
         """The training instances, the same for every member; candidates are replies of their conversations."""
-        config, every = self.config, self._conversations("train")
+        config = self.config
         if config.train_conversations is None:
             data = self._split("train")
         else:
-            conversations = [
-                every[i] for i in self._drawn(range(len(every)), config.train_conversations)
-            ]
+            conversations = self._learnt
             data = replies(
                 conversations,
                 "DailyDialog train",
@@ -212,6 +236,8 @@ class RunData:
 
     def base(self, condition: Condition) -> Dataset:
         """The split that a condition takes its instances, candidates and targets from."""
+        if condition.group == "sr" and self.config.unused_lengths:
+            return self._unused
         return self._split("validation") if condition.name == "dev" else self.test
 
     def _drawn(self, among: Sequence[int], rows: int | None) -> list[int]:
@@ -545,9 +571,8 @@ class Bootstrap:
         parts = answers.sums(metric)
         seen = np.abs(parts.sum(1)).sum(-1) / max(parts.shape[1], 1)
         at = np.array([self._index[name] for name in answers.conversation], dtype=np.int64)
-        sums = np.zeros(
-            (self._draws.shape[1], len(parts), parts.shape[2])
-        )  # of whole conversations
+        # of whole conversations
+        sums = np.zeros((self._draws.shape[1], len(parts), parts.shape[2]))
         np.add.at(sums, at, parts.transpose(1, 0, 2))
         resampled = (self._draws @ sums.reshape(len(sums), -1).astype(np.float32)).reshape(
             -1, *sums.shape[1:]
@@ -581,9 +606,11 @@ class Bootstrap:
         return out | {"rows": [len(answers.target) for _, answers, _ in terms]}
 
 
-def _conversations(condition: str, ids: Array) -> Array:
-    """The conversations of ids like ``<conversation>-<turn>``; those of the validation split are others."""
+def _conversations(condition: str, ids: Array, config: RunConfig) -> Array:
+    """The conversations of ids like ``<conversation>-<turn>``; splits have the same names for others."""
     split = "dev:" if condition == "dev" else ""
+    if config.unused_lengths and condition.startswith("sr-"):
+        split = "train:"
     return np.array([split + row.rpartition("-")[0] for row in ids.tolist()])
 
 
@@ -604,7 +631,9 @@ class Study:
         self._first = members[0]
         self.ids = {name: answers["ids"] for name, answers in self._first.items()}
         self.conditions = [c for c in conditions_of(config) if len(self.ids[c.name])]
-        self._conversation = {name: _conversations(name, ids) for name, ids in self.ids.items()}
+        self._conversation = {
+            name: _conversations(name, ids, config) for name, ids in self.ids.items()
+        }
         self._logits = {
             name: np.stack([member[name]["logits"] for member in members]) for name in every
         }

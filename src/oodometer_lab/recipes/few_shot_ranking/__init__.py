@@ -145,7 +145,7 @@ class _Steps:
     def explain(self, plan: Plan, suite: Suite, method: str, seed: int) -> Step:
         """Attributions of a model on the pool of a suite."""
         config, folder = self.config, f"attributions/{seed}/{suite.name}"
-        samples, seconds = config.samples, _SAMPLE
+        samples, seconds = config.samples_of(method, plan.family), _SAMPLE
         if method == "token-ig":
             samples, seconds = config.ig_steps, _GRADIENT
         return Step(

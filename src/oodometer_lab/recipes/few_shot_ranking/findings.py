@@ -150,7 +150,9 @@ class _Tests:
     def __init__(self, result: Record) -> None:
         self._table, self._acc = FewShotAccuracies(result), str(result["baseline"])
         self._combined: Sequence[str] = result["combined"]
-        self._asks_enough = result["sizes"]["samples"] > 2 * _PAWS_WORDS
+        sizes = result["sizes"]
+        samples = sizes.get("shap_samples", {}).get("paraphrase", sizes["samples"])
+        self._asks_enough = samples > 2 * _PAWS_WORDS
 
     def _ranks(
         self,
@@ -424,7 +426,9 @@ _EXPLAINED = tuple(f"{method}/{factor}" for method in METHODS for factor in _FAC
 def markdown(result: Record) -> str:
     """All tables of a result, one after the other."""
     table, sizes = FewShotAccuracies(result), result["sizes"]
+    more = ", ".join(f"{n} in {family}" for family, n in sizes.get("shap_samples", {}).items())
     fields = {
+        "shap": more and f" (KernelSHAP: {more})",
         "networks": ", ".join(sizes["networks"]),
         "stand_ins": "; ".join(result["stand_ins"].values()),
         "models": len(result["models"]),

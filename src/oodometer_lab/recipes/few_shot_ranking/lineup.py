@@ -33,6 +33,7 @@ class RunConfig:
     seeds: int = 3
     pool: int = 600
     samples: int = 256
+    shap_samples: Mapping[str, int] = field(default_factory=dict)
     ig_steps: int = 50
     ig_seeds: int = 1
     truth_rows: int | None = None
@@ -40,6 +41,10 @@ class RunConfig:
     paws_inoculation: int = 277
     draws: int = 500
     size: int = 10
+
+    def samples_of(self, method: str, family: str) -> int:
+        """Perturbed texts of each example for LIME or KernelSHAP."""
+        return self.shap_samples.get(family, self.samples) if method == "shap" else self.samples
 
 
 RUN_CONFIGS = read_sizes(__file__, RunConfig)

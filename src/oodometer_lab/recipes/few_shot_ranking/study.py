@@ -389,9 +389,8 @@ def _loaded(root: Path, folder: str, weights: str = "") -> Encoder:
     return model
 
 
-_open = lru_cache(maxsize=1)(
-    _loaded
-)  # kept for the next step, which often explains the same one by another method
+# kept for the next step, which often explains the same one by another method
+_open = lru_cache(maxsize=1)(_loaded)
 
 
 def ask(data: RunData, plan: Plan, suites: Sequence[Suite], seed: int, place: Place) -> None:
@@ -422,7 +421,7 @@ def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, pla
     options = (
         {"steps": config.ig_steps}
         if method == "token-ig"
-        else {"seed": seed, "samples": config.samples}
+        else {"seed": seed, "samples": config.samples_of(method, plan.family)}
     )
     parts = workspace / f"parts/{place.folder}/{plan.name}.{method}"
     weights = checksum_of_files(

@@ -29,7 +29,9 @@ _TRAIN, _ASK = 45.0, 30.0
 
 @final
 class _ConditionSteps:
-    """Two ensembles trained on clean or compromised data, asked and judged; of the second, labels are flipped."""
+    """Two ensembles trained on clean or compromised data, asked and judged; of the second, labels are flipped. On clean
+    data there may be further ones like the first, without a model in common.
+    """
 
     def __init__(self, condition: str, config: RunConfig, data: RunData) -> None:
         self.condition, self.config, self.data = condition, config, data
@@ -43,6 +45,10 @@ class _ConditionSteps:
             "ma": self._sets_of(config.severities if self.is_clean else self._ends()),
             "ma-diverse": self._sets_of(self._ends()),
         }
+        count = config.clean_ensembles if self.is_clean else 1
+        self.further = [f"ma-{number}" for number in range(2, count + 1)]
+        for variant in self.further:
+            self.members[variant], self.sets[variant] = self.members["ma"], self.sets["ma"]
 
     def _ends(self) -> Iterable[int]:
         """The mildest and the strongest severity."""
@@ -59,7 +65,7 @@ class _ConditionSteps:
     def all(self) -> list[Step]:
         """All of them in order."""
         steps, ask_steps = list[Step](), list[str]()
-        for variant in VARIANTS:
+        for variant in (*VARIANTS, *self.further):
             steps += [self.train(variant, member) for member in range(self.members[variant])]
             questions = [self.ask(variant, part) for part in self.sets[variant]]
             ask_steps += [step.name for step in questions]
@@ -71,10 +77,13 @@ class _ConditionSteps:
         condition, config, epochs = self.condition, self.config, self.epochs
         folder = f"{condition}/models/{variant}-{member}"
         flipped = config.flipped if variant == "ma-diverse" else 0.0
+        number = member  # of its seed, another one for each plain model
+        if variant in self.further:
+            number += (1 + self.further.index(variant)) * self.members["ma"]
 
         def fit(workspace: Workspace, progress: Progress) -> None:
-            rows = self.data.compromised(condition, flipped, member)
-            work.train_member(rows, config, epochs, member, Place(workspace, folder, progress))
+            rows = self.data.compromised(condition, flipped, number)
+            work.train_member(rows, config, epochs, number, Place(workspace, folder, progress))
 
         return Step(
             f"{condition}/train-{variant}-{member}",
@@ -87,7 +96,7 @@ class _ConditionSteps:
                 "epochs": epochs,
                 "condition": condition,
                 "flipped": flipped,
-                "seed": config.seed + member,
+                "seed": config.seed + number,
                 "data": self.data.parts["train"].fingerprint,
             },
             weight=_TRAIN,

@@ -67,6 +67,7 @@ class RunConfig:
     compromised_epochs: int = 3
     members: int = 4
     clean_members: int = 8
+    clean_ensembles: int = 1
     bases: int = 3
     mild_bases: int = 1
     views: int = 10
@@ -416,8 +417,24 @@ def study_condition(
             result["sizes_of_ensemble"] = _sizes(subsets[0][0], subsets[1], names["ma"])
         progress(done, len(VARIANTS) + 1)
     result["paired"] = _paired(sets, config)
+    if further := [variant for variant in names if variant not in VARIANTS]:
+        result["further"] = [
+            _further(f"{condition}/answers-{variant}", names[variant], workspace, config)
+            for variant in further
+        ]
     progress(1, 1)
     workspace.write_json(f"{condition}/result.json", rounded(result))
+
+
+def _further(
+    folder: str, names: Sequence[str], workspace: Workspace, config: RunConfig
+) -> dict[str, dict[str, Any]]:
+    """By kind of shift, errors of confidence and agreement of an ensemble behind the first."""
+    answers = {name: load_answers(workspace, folder, name) for name in ("validation", *names)}
+    shifts = _errors(answers, groups_of(names), config)[0]["shifts"]
+    return {
+        shift: {score: cells[score] for score in ("conf", "ma")} for shift, cells in shifts.items()
+    }
 
 
 def _paired(

@@ -71,9 +71,8 @@ class SelectiveAnswering(Recipe):
         except LACKS:
             titles = {"IMDb, training set": "train", "IMDb, test set": "imdb", "SST-2": "sst2"}
             loads = {title: partial(data.set, name) for title, name in titles.items()}
-            check_all(
-                entries.needs_of(chosen, config, loads)
-            )  # not the first thing that is missing, but all
+            # not the first thing that is missing, but all
+            check_all(entries.needs_of(chosen, config, loads))
             raise
         out = [
             self._vectors(kind, config, data)
@@ -82,7 +81,10 @@ class SelectiveAnswering(Recipe):
         ]
         for entry in chosen:
             out += [self._train(entry, data), self._predict(entry, data)]
-        needs = tuple(f"predict-{entry.name}" for entry in chosen)
+        again = [training for entry in chosen for training in entry.again()]
+        for training in sorted(again, key=lambda training: training.number):
+            out += [self._train(training, data), self._predict_again(training, data)]
+        needs = tuple(f"predict-{entry.name}" for entry in (*chosen, *again))
         about = {
             "models": [e.name for e in chosen],
             "scale": scale,
@@ -108,7 +110,10 @@ class SelectiveAnswering(Recipe):
 
     def _vectors(self, kind: str, config: RunConfig, data: _Data) -> Step:
         # Of downloaded vectors too only the words of the training texts are kept.
-        options = asdict(config) if config.trained_vectors else {"kind": kind}
+        options: dict[str, Any] = {"kind": kind}
+        if config.trained_vectors:  # by which models are trained, however often
+            often = ("trainings", "encoder_trainings")
+            options = {name: size for name, size in asdict(config).items() if name not in often}
         settings = {**options, "data": data.set("train").fingerprint}
 
         def work(workspace: Workspace, progress: Progress) -> None:
@@ -151,7 +156,7 @@ class SelectiveAnswering(Recipe):
             use_threads()
             path = workspace / f"vectors/{entry.vectors}.safetensors"
             model = entries.build(entry, None if entry.vectors is None else WordVectors.load(path))
-            texts = data.set("train").sample(entry.rows, data.config.seed)
+            texts = data.set("train").sample(entry.rows, data.config.seed + entry.number)
             if isinstance(model, FrozenEncoder):
                 model.keep_states(workspace / "states")
             with passing(workspace, entry.name) as checkpoint:
@@ -227,6 +232,28 @@ class SelectiveAnswering(Recipe):
             settings,
             (f"train-{entry.name}",),
             entry.weight / 5,
+        )
+
+    def _predict_again(self, entry: Entry, data: _Data) -> Step:
+        """What a training behind the first says; its cost is that of the first."""
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            use_threads()
+            model = load_model(workspace / f"models/{entry.name}")
+            if isinstance(model, FrozenEncoder):
+                model.keep_states(workspace / "states")
+            for name in SETS:
+                record = _asked(model, data.set(name), progress)
+                write_predictions(record, workspace / f"predictions/{entry.name}.{name}.parquet")
+
+        return Step(
+            f"predict-{entry.name}",
+            f"asking {entry.name}",
+            files=tuple(f"predictions/{entry.name}.{name}.parquet" for name in SETS),
+            work=work,
+            settings={"data": [data.set(name).fingerprint for name in SETS]},
+            needs=(f"train-{entry.name}",),
+            weight=entry.weight / 5,
         )
 
 

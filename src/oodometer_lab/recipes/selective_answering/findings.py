@@ -9,6 +9,8 @@ from functools import partial
 from itertools import permutations, product
 from typing import Any
 
+import numpy as np
+
 from oodometer.metrics.failure_cases import LEAST
 from oodometer.reports import drawings as plain
 from oodometer.reports.drawings import Panel
@@ -26,16 +28,27 @@ from ..kit.claims import (
     claims_from,
     claims_table,
     contrast,
+    gap,
     share,
 )
 from ..kit.publish import Figures
-from ..kit.tables import Page, tables_page
-from .tables import CASES, EFFECTS, SETS, SIDE, TOLERANCES
+from ..kit.tables import Page, mean_and_spread, tables_page
+from .tables import CASES, EFFECTS, MEAN_B, SETS, SIDE, TOLERANCES
 
 NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
 SURE = 1 - LEVEL  # share of replicates from which on one pair, looked at alone, is beyond chance
 _TEXTS = "texts, of given models"
-PAGE = Page.beside(__file__)
+_DRAWN = "trainings and texts"
+_TRAININGS = "t test over trainings and texts"
+_ERRORS = {"disca": "error", MEAN_B: "b_error"}  # of the difference of two models over replicates
+
+
+def _spread(cell: Mapping[str, Any]) -> str:
+    """Mean and standard deviation over trainings."""
+    return f"{cell['mean']:.2f}" + ("" if cell["sd"] is None else f" ± {cell['sd']:.2f}")
+
+
+PAGE = Page.beside(__file__, spread=_spread)
 Result = Mapping[str, Any]
 
 
@@ -65,6 +78,25 @@ class Replicates:
         pair = self._pairs.get((name, frozenset((a, b))), {"a": a, "p_a_better": 0.5})
         value = pair["p_a_better"] if pair["a"] == a else 1 - pair["p_a_better"]
         return self.look(value, pair.get("error"))
+
+    def apart_in_mean(
+        self, a: Trainings, b: Trainings, where: str, key: str, sign: float = 1.0
+    ) -> Look:
+        """In the mean over trainings a number of a, times the sign, is above that of b, by a t test. The variance
+        between trainings and that over texts, which is known of the first ones, are added; degrees of freedom by
+        Satterthwaite (1946). Of a model with one training nothing is said.
+        """
+        samples = [model.values(where, key) for model in (a, b)]
+        error = self._pairs.get((where, frozenset((a.name, b.name))), {}).get(_ERRORS[key])
+        if error is None or min(map(len, samples)) < 2:
+            return Look()
+        parts = [float(np.var(values, ddof=1)) / len(values) for values in samples]
+        variance = sum(parts) + error**2
+        of_parts = sum(
+            part**2 / (len(values) - 1) for part, values in zip(parts, samples, strict=True)
+        )
+        freedom = variance**2 / of_parts if of_parts else math.inf
+        return gap(sign * (a.mean(where, key) - b.mean(where, key)), variance**0.5, freedom)
 
     def some(
         self,
@@ -106,6 +138,44 @@ class Replicates:
             )
         fields = {"first": titles[0], "second": titles[1], "seen": "; ".join(seen)}
         return self.some(f"{first}_and_{second}", looks, parted, fields, "apart")
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """All trainings of a model; an older result has one of each."""
+
+    model: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """That of the model."""
+        return str(self.model["name"])
+
+    def values(self, where: str, key: str) -> list[float]:
+        """A number of every training on a set, the first one first."""
+        if "trainings" in self.model:
+            return list(self.model["trainings"][where][key])
+        score = self.model[where]["disca"]
+        if key == MEAN_B:
+            rows = [
+                row for row in score["by_tolerance"] if round(row["tolerance"], 2) in TOLERANCES
+            ]
+            return [sum(float(row["b"]) for row in rows) / len(rows)]
+        return [float(score["value" if key == "disca" else key])]
+
+    def mean(self, where: str, key: str) -> float:
+        """Its mean over the trainings."""
+        values = self.values(where, key)
+        return sum(values) / len(values)
+
+
+def _test_of(models: Sequence[Trainings]) -> tuple[str, str]:
+    """The test of what differs between trainings, none where a model has but one, and how many they are, in words."""
+    counts = sorted(len(model.values(SETS[0], "disca")) for model in models)
+    if counts[0] < 2:
+        return "", "one training a model decides nothing"
+    fewest = f"{counts[0]} to " if counts[0] < counts[-1] else ""
+    return _TRAININGS, f"means over {fewest}{counts[-1]} trainings"
 
 
 @dataclass(frozen=True)
@@ -170,7 +240,8 @@ def claims_of(result: Result) -> list[Claim]:
     models, rows = {model["name"]: model for model in result["models"]}, []
     if all(model[name]["disca"] is not None for model in models.values() for name in SETS):
         replicates = Replicates(result)
-        rows = [*_of_orders(replicates), *_of_rises(models), *_of_names(models)]
+        every = [Trainings(model) for model in result["models"]]
+        rows = [*_of_orders(replicates), *_of_rises(every), *_of_names(every, replicates)]
     return claims_from(PAGE, [*rows, _six_cases(result)])
 
 
@@ -292,78 +363,87 @@ def _six_cases(result: Result) -> Row:
     return Row("six_cases", test, _TEXTS, looks, occur, fields, "all")
 
 
-Models = Mapping[str, Mapping[str, Any]]
-
-
-def _not_always_better(models: Models) -> Iterator[Row]:
+def _not_always_better(models: Sequence[Trainings], replicates: Replicates) -> Iterator[Row]:
     """Newer: the transformers came after the models over words. Larger: more parameters."""
     by_family = (
-        [m for m in models.values() if m["family"] == family] for family in ("words", "transformer")
+        [m for m in models if m.model["family"] == family] for family in ("words", "transformer")
     )
     larger = [
-        (a, b) for a, b in permutations(models.values(), 2) if a["parameters"] < b["parameters"]
+        (a, b) for a, b in permutations(models, 2) if a.model["parameters"] < b.model["parameters"]
     ]
+    test, _ = _test_of(models)
     for word, pairs in (("newer", list(product(*by_family))), ("larger", larger)):
-        leads = [_score(a, name) - _score(b, name) for a, b in pairs for name in SETS]
-        row = Row(word, "", "trainings", [], leads, {"word": word})
+        both = [(a, b, where) for a, b in pairs for where in SETS]
+        looks = [replicates.apart_in_mean(a, b, where, "disca") for a, b, where in both]
+        leads = [a.mean(where, "disca") - b.mean(where, "disca") for a, b, where in both]
+        row = Row(word, test, _DRAWN, looks if test else [], leads, {"word": word})
         yield row._replace(words="not_always_better")
 
 
-def _score(model: Mapping[str, Any], name: str) -> float:
-    return float(model[name]["disca"]["value"])
-
-
-def _of_rises(models: Models) -> Iterator[Row]:
-    """Who fluctuates more: sums of words, and models out of domain? The models are the sample."""
+def _of_rises(models: Sequence[Trainings]) -> Iterator[Row]:
+    """Who fluctuates more: sums of words, and models out of domain? The models are the sample, each the mean of its
+    trainings.
+    """
     rises = {
-        (name, where): float(model[where]["disca"]["fluctuations"])
-        for (name, model), where in product(models.items(), SETS)
+        (model.name, where): model.mean(where, "fluctuations")
+        for model, where in product(models, SETS)
     }
-    sums = [name for name in models if name.endswith("-SUM")]
-    rest = [name for name in models if name not in sums]
+    names = [model.name for model in models]
+    sums = [name for name in names if name.endswith("-SUM")]
+    rest = [name for name in names if name not in sums]
     if sums and rest:
         both = [[rises[name, "imdb"] for name in group] for group in (sums, rest)]
         many, few = (sum(values) / len(values) for values in both)
         look, test = contrast(both, (1.0, -1.0)), "Welch's t test over models"
         fields = {"many": many, "few": few}
         yield Row("sums_fluctuate", test, "models", [look], [many - few], fields)
-    gaps = [rises[name, "sst2"] - rises[name, "imdb"] for name in models]
+    gaps = [rises[name, "sst2"] - rises[name, "imdb"] for name in names]
     more = sum(value > 0 for value in gaps)
     look, test = binomial(more, len(gaps), 0.5), "sign test over models"
     yield Row("more_out_of_domain", test, "models", [look], gaps, {}, "most")
 
 
-def _of_names(models: Models) -> Iterator[Row]:
-    """Who is first, or last, and do transformers form plateaus? There is one training of each model, and what would
-    differ between trainings is not known: none of this is tested. Stand-ins for transformers say nothing of them.
+def _of_names(models: Sequence[Trainings], replicates: Replicates) -> Iterator[Row]:
+    """Who is first, or last, and do transformers form plateaus? What names a model is tested against each other model
+    over trainings and texts, if every model has several trainings. Stand-ins for transformers say nothing of them.
     """
-    newer = [model for model in models.values() if model["family"] == "transformer"]
+    newer = [model.model for model in models if model.model["family"] == "transformer"]
     bears = all(model["name"] == model["stands_for"] for model in newer)
-    by_paper = {model["stands_for"]: name for name, model in models.items()}
-    for name, paper, where, sign, value_of in (
-        ("bag_of_words_last", "BOW-SUM", "imdb", -1, _score),
-        ("word_sums_lead", "W2V-SUM", "sst2", 1, _score),
-        ("glove_b", "GLOVE-SUM", "imdb", -1, _mean_b),
-        ("bert_base_first", "BERT-BASE", "imdb", 1, _score),
+    by_paper = {model.model["stands_for"]: model for model in models}
+    for name, paper, where, sign, key in (
+        ("bag_of_words_last", "BOW-SUM", "imdb", -1.0, "disca"),
+        ("word_sums_lead", "W2V-SUM", "sst2", 1.0, "disca"),
+        ("glove_b", "GLOVE-SUM", "imdb", -1.0, MEAN_B),
+        ("bert_base_first", "BERT-BASE", "imdb", 1.0, "disca"),
     ):
         if own := by_paper.get(paper):
-            values = {name: value_of(model, where) for name, model in models.items()}
-            best = max(values, key=lambda name: sign * values[name])
-            leads = [sign * (values[own] - value) for m, value in values.items() if m != own]
-            fields = {"model": own, "own": values[own], "best": best, "value": values[best]}
-            row = Row(name, "", "trainings", [], leads, fields, "all")
+            row = _first(name, own, models, where, key, sign, replicates)
             yield row._replace(bears=bears or name != "bert_base_first")
     cases = [model[where]["cases"] for model, where in product(newer, SETS)]
     seen = [1.0 if "plateau" in {case["name"] for case in each} else -1.0 for each in cases]
-    for row in (*_not_always_better(models), Row("plateau", "", "trainings", [], seen)):
+    plateau = Row("plateau", "", "trainings", [], seen)
+    for row in (*_not_always_better(models, replicates), plateau):
         yield row._replace(quantity="any", bears=bears)
 
 
-def _mean_b(model: Mapping[str, Any], name: str) -> float:
-    """The mean of b over the tolerances of Table 2."""
-    rows = model[name]["disca"]["by_tolerance"]
-    values = [float(row["b"]) for row in rows if round(row["tolerance"], 2) in TOLERANCES]
-    return sum(values) / len(values)
+def _first(
+    name: str,
+    own: Trainings,
+    models: Sequence[Trainings],
+    where: str,
+    key: str,
+    sign: float,
+    replicates: Replicates,
+) -> Row:
+    """A model is first of all, or last with a negative sign, by a number in the mean over trainings."""
+    test, words = _test_of(models)
+    best = max(models, key=lambda model: sign * model.mean(where, key))
+    others = [model for model in models if model is not own]
+    leads = [sign * (own.mean(where, key) - other.mean(where, key)) for other in others]
+    looks = [replicates.apart_in_mean(own, other, where, key, sign) for other in others]
+    fields = {"model": own.name, "own": own.mean(where, key), "trainings": words}
+    fields |= {"best": best.name, "value": best.mean(where, key)}
+    return Row(name, test, _DRAWN, looks if test else [], leads, fields, "all")
 
 
 FORM = 3  # raise it where the figures change: then the step is done again
@@ -501,6 +581,7 @@ def markdown(result: Result) -> str:
             threads=work["threads"],
         ),
         *(_tolerances(result, name) for name in SETS),
+        PAGE.table("trainings", _of_trainings(models)),
         PAGE.table("grids", models, seen="; ".join(_grids_agree(result))),
         _rankings(result),
         _partings(result),
@@ -509,6 +590,18 @@ def markdown(result: Result) -> str:
         claims_table(result["claims"]),
     ]
     return tables_page(out)
+
+
+def _of_trainings(models: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every model that was trained more than once, with mean and spread of its numbers."""
+    for model in map(Trainings, models):
+        count = len(model.values(SETS[0], "disca"))
+        if count > 1:
+            row: dict[str, Any] = {"name": model.name, "count": count}
+            for name, key in product(SETS, ("accuracy", "disca", "fluctuations", MEAN_B)):
+                scale = 100 if key == "accuracy" else 1
+                row[f"{name}_{key}"] = mean_and_spread([scale * v for v in model.values(name, key)])
+            yield row
 
 
 def _grids_agree(result: Result) -> Iterator[str]:

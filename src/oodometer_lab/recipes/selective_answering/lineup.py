@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -23,7 +23,7 @@ from ..kit.sources import check_pretrained, located, packaged_minilm, sizes_of
 @dataclass(frozen=True)
 class RunConfig:
     """How large a run is: IMDb texts, splits of SST-2, training texts of the heads on MiniLM, dimensions and passes of
-    word vectors.
+    word vectors, trainings of each model over words and of each head.
     """
 
     train_rows: int | None = None
@@ -34,6 +34,8 @@ class RunConfig:
     word2vec_epochs: int = 3
     glove_epochs: int = 6
     trained_vectors: bool = True
+    trainings: int = 1
+    encoder_trainings: int = 1
     seed: int = 0
 
 
@@ -57,7 +59,9 @@ RUN_CONFIGS = {
 @final
 @dataclass(frozen=True)
 class Entry:
-    """A model of the line-up: which of the paper's it ``stands_for``, how it is made, and its seconds (``weight``)."""
+    """A model of the line-up: which of the paper's it ``stands_for``, how it is made, how often it is trained, which of
+    these ``trainings`` it is (``number``, from 0), and its seconds (``weight``).
+    """
 
     name: str
     stands_for: str
@@ -67,7 +71,18 @@ class Entry:
     vectors: str | None = None
     training: TrainingConfig | None = None
     rows: int | None = None
+    trainings: int = 1
+    number: int = 0
     weight: float = 30.0
+
+    def again(self) -> Iterator[Entry]:
+        """The trainings behind the first, each from a seed of its own and on texts drawn by it."""
+        for number in range(1, self.trainings):
+            training = self.training
+            if training is not None:
+                training = replace(training, seed=training.seed + number)
+            name = f"{self.name}-seed-{number}"
+            yield replace(self, name=name, training=training, trainings=1, number=number)
 
     def settings(self) -> dict[str, Any]:
         """All that the trained weights depend on, ready for JSON."""
@@ -81,7 +96,8 @@ class Entry:
             "options": dict(self.options),
             "vectors": self.vectors,
         }
-        return out | {"training": training, "rows": self.rows}
+        out |= {"training": training, "rows": self.rows}
+        return out | ({"number": self.number} if self.number else {})
 
 
 def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
@@ -94,13 +110,17 @@ def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
 
 
 def _entry(values: Mapping[str, Any], sizes: Mapping[str, Any]) -> Entry:
-    """An entry from its values in ``sizes.toml``; its rows, and numbers of its training, may be names of sizes."""
+    """An entry from its values in ``sizes.toml``; its rows, how often it is trained, and numbers of its training may be
+    names of sizes.
+    """
     training, plan = None, values.get("training")
     if plan is not None:
         named = {name: sizes.get(value, value) for name, value in plan.items()}
         training = TrainingConfig(**{**named, "seed": sizes["seed"]})
     rows = sizes.get(values.get("rows", ""))
-    return Entry(**{"stands_for": values["name"], **values, "rows": rows, "training": training})
+    trainings = sizes.get(values.get("trainings", ""), 1)
+    known = {"rows": rows, "training": training, "trainings": trainings}
+    return Entry(**{"stands_for": values["name"], **values, **known})
 
 
 def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations, product
 from typing import Any
 
@@ -13,10 +14,12 @@ import numpy as np
 
 from oodometer.arrays import Array
 from oodometer.metrics import computation_score, didma, nidma
+from oodometer.metrics.disca import disca_by_tolerance, disca_terms
 from oodometer.metrics.failure_cases import COVERAGES, LEAST, TAIL, case_sizes, falling_accuracy
 from oodometer.metrics.ranks import Ranks
 from oodometer.metrics.resampling import REPLICATES, generator, rank_bins
 from oodometer.metrics.risk_coverage import jointly_resampled, replicated
+from oodometer.predictions import Predictions
 from oodometer.store import read_predictions
 from oodometer.verbs.compare import compare
 from oodometer.verbs.compare_differences import SURE
@@ -42,9 +45,8 @@ class Steps:
     def __init__(self, curve: Mapping[str, Any], rows: int) -> None:
         answered = np.ceil(rows * COVERAGES - 1e-9)
         self.rows = np.diff(answered, prepend=0.0)
-        right = np.diff(
-            np.asarray(curve["y"]) * answered, prepend=0.0
-        )  # errors of a tie are shares of rows
+        # errors of a tie are shares of rows
+        right = np.diff(np.asarray(curve["y"]) * answered, prepend=0.0)
         self.falling = _falling(np.clip(right, 0, self.rows), self.rows)
 
 
@@ -185,11 +187,11 @@ def _mean(right: Array, rows: Array, steps: Array | slice = slice(None)) -> Arra
 RANKED = ("accuracy", "auc_coverage", "disca")
 SIDE = "coverage_at_risk"
 """The third measure, which says with whom it sides where two rankings part."""
-TOLERANCES = tuple(
-    percent / 100 for percent in range(55, 100, 5)
-)  # the paper's, over which b is averaged
+MEAN_B = "b"
+"""Mean over the tolerances of the confidence at which accuracy first falls below each."""
+# the paper's, over which b is averaged
+TOLERANCES = tuple(percent / 100 for percent in range(55, 100, 5))
 _ROUNDS = 50  # of 200 replicates each: 10,000, so that one among ninety looks can be beyond chance
-_OPTIONS = ("tolerance", "weights", "grid", "steps", "risk", "coverage")
 
 
 @dataclass(frozen=True)
@@ -233,24 +235,25 @@ def shares_of(
     confidences = [np.asarray(record.probabilities).max(axis=1) for record in records]
     verdicts = [record.verdicts for record in records]
     groups = [Ranks.of(*of_model).groups for of_model in zip(confidences, verdicts, strict=True)]
-    options = {key: settings[key] for key in _OPTIONS} | {"weights": tuple(settings["weights"])}
-    early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
-    better, sums, squares = (
-        {metric: np.zeros(shape) for metric in (*RANKED, SIDE)} for _ in range(3)
+    replicates_of = partial(
+        _replicated,
+        tolerance=settings["tolerance"],
+        weights=tuple(settings["weights"]),
+        grid=settings["grid"],
+        steps=settings["steps"],
+        risk=settings["risk"],
+        coverage=settings["coverage"],
     )
+    early, shape = COVERAGES[COVERAGES <= TAIL + 1e-9], (len(models), len(models))
+    leads = {metric: _Leads(len(models)) for metric in (*RANKED, SIDE, MEAN_B)}
     parted, tail = {pair: np.zeros(shape) for pair in permutations(RANKED, 2)}, np.zeros(shape)
     for number in range(_ROUNDS):
         seed = int(settings["seed"]) * 1000 + number
         curves = jointly_resampled(groups, confidences, verdicts, seed)
         ahead = {}
-        for metric in better:
-            values = np.stack([replicated(curve, metric, **options) for curve in curves], axis=1)
-            gaps = np.nan_to_num(values[:, :, None] - values[:, None, :])
-            sums[metric] += gaps.sum(axis=0)
-            squares[metric] += (gaps**2).sum(axis=0)
-            ahead[metric] = values[:, :, None] > values[:, None, :]
-            equal = values[:, :, None] == values[:, None, :]
-            better[metric] += (ahead[metric] + 0.5 * equal).sum(axis=0)
+        for metric, lead in leads.items():
+            values = [replicates_of(curve, metric) for curve in curves]
+            ahead[metric] = lead.add(np.stack(values, axis=1))
         for metric_a, metric_b in parted:
             parted[metric_a, metric_b] += (
                 ahead[metric_a] & ahead[metric_b].transpose(0, 2, 1)
@@ -259,13 +262,45 @@ def shares_of(
         tail += (ahead["auc_coverage"] & (first[:, None, :] > first[:, :, None])).sum(axis=0)
         progress(number + 1, _ROUNDS)
     replicates = _ROUNDS * REPLICATES
-    for counts in (*better.values(), *parted.values(), tail):
-        counts /= replicates
-    error = {
-        m: np.sqrt(np.maximum(squares[m] / replicates - (sums[m] / replicates) ** 2, 0.0))
-        for m in better
-    }
-    return Shares(models, replicates, better, error, parted, tail, _tail_seen(groups, early))
+    return Shares(
+        models,
+        replicates,
+        {metric: lead.better / replicates for metric, lead in leads.items()},
+        {metric: lead.error(replicates) for metric, lead in leads.items()},
+        {pair: count / replicates for pair, count in parted.items()},
+        tail / replicates,
+        _tail_seen(groups, early),
+    )
+
+
+class _Leads:
+    """How far each model is ahead of each other one by a measure, and how often, summed over replicates."""
+
+    def __init__(self, models: int) -> None:
+        self.better, self._sums, self._squares = (np.zeros((models, models)) for _ in range(3))
+
+    def add(self, values: Array) -> Array:
+        """Count replicates, axes (replicate, model); where the first of two models is ahead in each."""
+        gaps = np.nan_to_num(values[:, :, None] - values[:, None, :])
+        self._sums += gaps.sum(axis=0)
+        self._squares += (gaps**2).sum(axis=0)
+        ahead = np.asarray(values[:, :, None] > values[:, None, :])
+        equal = values[:, :, None] == values[:, None, :]
+        self.better += (ahead + 0.5 * equal).sum(axis=0)
+        return ahead
+
+    def error(self, replicates: int) -> Array:
+        """The standard deviation of the leads over so many replicates."""
+        variance = self._squares / replicates - (self._sums / replicates) ** 2
+        return np.sqrt(np.maximum(variance, 0.0))
+
+
+def _replicated(curve: Any, metric: str, **options: Any) -> Array:
+    """A metric, or the mean b, of every replicate of a curve, shape (replicate,)."""
+    if metric != MEAN_B:
+        return replicated(curve, metric, **options)
+    b = disca_terms(curve, options["grid"], options["steps"], TOLERANCES).b
+    return np.asarray(b.mean(axis=1))
 
 
 def _tail_seen(groups: Sequence[Any], early: Array) -> Array:
@@ -363,6 +398,8 @@ def _work(workspace: Workspace, entries: Sequence[Entry]) -> dict[str, Any]:
     names = [entry.name for entry in entries]
     steps = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
     steps += [f"{what}-{name}" for name in names for what in ("train", "predict")]
+    again = [training.name for entry in entries for training in entry.again()]
+    steps += [f"{what}-{name}" for name in again for what in ("train", "predict")]
     stamps = [workspace.stamp(step) for step in steps]
     return {
         "cores": os.cpu_count(),
@@ -394,6 +431,7 @@ def _pair(row: Mapping[str, Any], shares: Mapping[str, Shares]) -> dict[str, Any
         "b": b,
         "p_a_better": float(of_set.better["disca"][at]),
         "error": float(of_set.error["disca"][at]),
+        "b_error": float(of_set.error[MEAN_B][at]),
     }
 
 
@@ -428,6 +466,7 @@ def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dic
     model["joules_per_text"] = None if joules is None else round(joules, 4)
     model["energy"] = None if energy is None else {"words": energy["words"]}
     model |= {name: _judged(judged[key]) for key, name in _SETS.items()}
+    model["trainings"] = {name: _trainings(workspace, entry, name) for name in SETS}
     # DiDMA and NiDMA in both forms, equal weights; None where DiSCA is undefined or energy was not counted
     in_domain, out_of_domain = (model[name]["disca"] for name in SETS)
     costs = {
@@ -450,6 +489,29 @@ def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dic
         )
         weighed[form] = rounded({"computation": computation, "didma": first, "nidma": second})
     return {**model, "didma_nidma": weighed}
+
+
+def _trainings(workspace: Workspace, entry: Entry, name: str) -> dict[str, list[float]]:
+    """What every training of a model has on a set, the first one first, by number."""
+    files = [f"predictions/{each.name}.{name}.parquet" for each in (entry, *entry.again())]
+    trainings = [_of_training(read_predictions(workspace.folder / file)) for file in files]
+    by_number = {key: [numbers[key] for numbers in trainings] for key in trainings[0]}
+    out: dict[str, list[float]] = rounded(by_number)
+    return out
+
+
+def _of_training(record: Predictions) -> dict[str, float]:
+    """Accuracy, AUC, DiSCA at 0.95, its rises and the mean b; of two classes confidence is never 0."""
+    confidence, correct = np.asarray(record.probabilities).max(axis=1), record.verdicts
+    scores = disca_by_tolerance(confidence, correct, tolerances=TOLERANCES, weights=WEIGHTS)
+    groups, score = Ranks.of(confidence, correct).groups, scores[0.95]
+    return {
+        "accuracy": float(np.mean(correct)),
+        "auc_coverage": float(groups.accuracy_sum / groups.rows),
+        "disca": score.value,
+        "fluctuations": float(score.fluctuations),
+        MEAN_B: float(np.mean([score.b for score in scores.values()])),
+    }
 
 
 def _judged(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,15 +86,12 @@ def _copied(pixels: Array, farthest: int, bits: Array) -> Array:
     right = ((bits & 255) * (2 * farthest) >> 8).astype(np.int32)
     away = (down - farthest) * width + (right - farthest)
     interior = np.zeros((height, width), dtype=np.int32)
-    interior[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = (
-        1  # others stay
-    )
+    # others stay
+    interior[farthest + 1 : height - farthest + 1, farthest + 1 : width - farthest + 1] = 1
     index = np.arange(count * height * width, dtype=np.int32)
     first = index + (away * interior).reshape(-1)
-    source, later = (
-        first.copy(),
-        np.flatnonzero(first > index),
-    )  # the loop has changed what these read
+    # the loop has changed what these read
+    source, later = (first.copy(), np.flatnonzero(first > index))
     while len(later):
         before, source[later] = source[later], first[source[later]]
         later = later[source[later] > before]
@@ -142,7 +139,6 @@ class ZoomBlur(ImageShift):
 
     def _shifted(self, pixels: Array, constant: tuple[int, int], draws: Draws) -> Array:
         steps, hundredths = constant
-        step = (
-            1 + hundredths / 100 - 1
-        )  # as ranges of floats do: the 25th is above 1.25, which decides a rounding
+        # as ranges of floats do: the 25th is above 1.25, which decides a rounding
+        step = 1 + hundredths / 100 - 1
         return zoom_blurred(pixels, tuple(1 + i * step for i in range(steps + 1)))

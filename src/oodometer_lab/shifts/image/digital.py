@@ -30,9 +30,8 @@ class Contrast(ImageShift):
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         out = pixels.astype(np.float32)
-        columns = pixels.sum(
-            axis=1, keepdims=True, dtype=np.uint32
-        )  # whole numbers: the order does not matter
+        # whole numbers: the order does not matter
+        columns = pixels.sum(axis=1, keepdims=True, dtype=np.uint32)
         total = columns.sum(axis=2, keepdims=True, dtype=np.uint64)
         means = (total / (pixels.shape[1] * pixels.shape[2])).astype(np.float32)
         out *= np.float32(constant)
@@ -69,9 +68,8 @@ class ElasticTransform(ImageShift):
         (0.07, 0.01, 0.02),
         (0.12, 0.01, 0.02),
     )
-    imagenet = tuple(
-        tuple(part * 244 / 224 for part in parts) for parts in _parts
-    )  # of 244 where 224 was meant
+    # of 244 where 224 was meant
+    imagenet = tuple(tuple(part * 244 / 224 for part in parts) for parts in _parts)
 
     def _shifted(self, pixels: Array, constant: tuple[float, float, float], draws: Draws) -> Array:
         count, height, width, _ = pixels.shape

@@ -117,9 +117,8 @@ def lit(drops: Array) -> Array:
     line = np.select(
         [steep < np.sqrt(2) - 1, steep > np.sqrt(2) + 1, right * down < 0], [0, 1, 2], 3
     )
-    peak = np.zeros(
-        drops.shape, dtype=bool
-    )  # steeper than the pixels on either side of it along the gradient
+    # steeper than the pixels on either side of it along the gradient
+    peak = np.zeros(drops.shape, dtype=bool)
     for at, (y, x) in enumerate(((0, 1), (1, 0), (-1, 1), (1, 1))):
         before, after = (
             padded[1 + s * y :, 1 + s * x :][: len(drops), : drops.shape[1]] for s in (-1, 1)
@@ -163,9 +162,8 @@ class Saturate(ImageShift):
     def _shifted(self, pixels: Array, constant: tuple[float, float], draws: Draws) -> Array:
         largest = pixels.max(axis=3, keepdims=True).astype(np.float32)
         below = largest - pixels
-        below[..., 1:] += np.float32(1e-6) * (
-            below.max(axis=3, keepdims=True) == 0
-        )  # without hue: a trace of red
+        # without hue: a trace of red
+        below[..., 1:] += np.float32(1e-6) * (below.max(axis=3, keepdims=True) == 0)
         spread = np.maximum(below.max(axis=3, keepdims=True), np.float32(1e-6))
         saturation = np.clip(spread * (constant[0] / np.maximum(largest, 1)) + constant[1], 0, 1)
         out: Array = largest - below * (largest * saturation / spread)

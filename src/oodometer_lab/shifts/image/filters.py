@@ -15,9 +15,8 @@ import numpy as np
 from oodometer.arrays import Array
 
 Border = Literal["nearest", "reflect"]
-_SMALLEST = (
-    1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
-)
+# taps of less weight change no pixel by a tenth of a grey level: they are left out
+_SMALLEST = 1e-4
 _STRIP = 200_000  # values of a strip
 _MANY_TAPS = 50  # from here on the Fourier transform is faster
 
@@ -27,17 +26,15 @@ def correlated(images: Array, kernel: Array) -> Array:
     height, width = images.shape[1:3]
     down, right = kernel.shape[0] // 2, kernel.shape[1] // 2
     padded = np.pad(images, ((0, 0), (down, down), (right, right), (0, 0)), mode="reflect")
-    kernel = np.where(
-        kernel > min(_SMALLEST, kernel.max() / 1000), kernel, 0
-    )  # a large one has small taps alone
+    # a large one has small taps alone
+    kernel = np.where(kernel > min(_SMALLEST, kernel.max() / 1000), kernel, 0)
     kernel = (kernel / kernel.sum()).astype(np.float32)
     out = np.zeros(images.shape, dtype=np.float32)
     if np.count_nonzero(kernel) > _MANY_TAPS:
         from scipy.signal import fftconvolve
 
-        step = max(
-            128, 4 * kernel.shape[0]
-        )  # rows at once, so that memory does not grow with the image
+        # rows at once, so that memory does not grow with the image
+        step = max(128, 4 * kernel.shape[0])
         for row, top in np.ndindex(len(images), -(-height // step)):
             rows = slice(top * step, (top + 1) * step + 2 * down)
             part = fftconvolve(
@@ -132,9 +129,8 @@ def zoomed(images: Array, factor: float, rows: slice = slice(None)) -> Array:
     return out
 
 
-_LARGE = (
-    2**16
-)  # pixels from which on a matrix of all of them takes too much memory, and long to make
+# pixels from which on a matrix of all of them takes too much memory, and long to make
+_LARGE = 2**16
 
 
 def zoom_blurred(images: Array, factors: tuple[float, ...]) -> Array:

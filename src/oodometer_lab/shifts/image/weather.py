@@ -105,9 +105,8 @@ class Frost(ImageShift):
         share, added = constant
         which, top, left = draws.bits(3).astype(np.int64).T
         which, top, left = which * len(_LOOKS) >> 16, top * _TILE >> 16, left * _TILE >> 16
-        enlargement = (
-            self.scale(pixels) * {32: 1, 224: 5}[self.side]
-        )  # at 32 pixels the photographs are a fifth
+        # at 32 pixels the photographs are a fifth
+        enlargement = self.scale(pixels) * {32: 1, 224: 5}[self.side]
         out: Array = _cuts(which, top, left, pixels.shape[1:3], enlargement)
         out = out.mean(axis=3, keepdims=True) if pixels.shape[3] == 1 else out
         out *= np.float32(added)
@@ -154,9 +153,8 @@ def crystals() -> Array:
                 )
                 shape = np.exp(-((2 * length * along) ** 2) - (length * across / 2) ** 2)
                 field = np.fft.ifft2(np.fft.fft2(rng.standard_normal((_TILE, _TILE))) * shape).real
-                total = total - weight * np.abs(
-                    field / field.std()
-                )  # a crest where the field crosses 0
+                # a crest where the field crosses 0
+                total = total - weight * np.abs(field / field.std())
         total = (total - total.mean()) / total.std()
         picture[:] = np.clip(total[..., None] * deviation + mean, 0, 255)
     return out

@@ -12,9 +12,8 @@ from .base import WordShift
 from .words import Word, in_the_case_of
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_NEAR: dict[
-    str, str
-] = {}  # the keys beside, and diagonally below or above, each letter of an English keyboard
+# the keys beside, and diagonally below or above, each letter of an English keyboard
+_NEAR: dict[str, str] = {}
 for _y, _row in enumerate(_ROWS):
     for _x, _letter in enumerate(_row):
         _keys = [
@@ -53,9 +52,8 @@ class TypingErrors(WordShift):
             return None
         error, letter, key = (int(rng.integers(n)) for n in (4, len(word) - 1, 1 << 16))
         letter += 1
-        low = (
-            letter - 1 if letter > 1 else letter
-        )  # it is swapped with that before, or behind the first letter
+        # it is swapped with that before, or behind the first letter
+        low = letter - 1 if letter > 1 else letter
         if error == 0 and word[low] != word[low + 1]:
             return word[:low] + word[low + 1] + word[low] + word[low + 2 :]
         if error == 1:  # left out

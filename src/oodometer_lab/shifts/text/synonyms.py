@@ -78,9 +78,8 @@ class SynonymShift(WordShift):
             ).Levenshtein.distance
             candidates: list[str] = []
             if small.isalpha() and small not in self._barred:
-                if (
-                    not self.training or self._synonyms is None
-                ):  # where both are lacking, the texts are asked for
+                # where both are lacking, the texts are asked for
+                if not self.training or self._synonyms is None:
                     self._synonyms = find_wordnet()
                 source = self._synonyms
                 synonyms = (

@@ -15,14 +15,16 @@ from typing import final
 from oodometer.errors import InputError
 
 PARTS = ("noun", "verb", "adj", "adv")
-_RULES = {  # ending that is taken off, and what is put in its place
+# ending that is taken off, and what is put in its place
+_RULES = {
     "noun": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
     "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
     "adj": "er: est: er:e est:e",
     "adv": "",
 }
 _ENDINGS = {part: [rule.split(":") for rule in rules.split()] for part, rules in _RULES.items()}
-_SPELLING = {  # regular forms: the first rule that fits
+# regular forms: the first rule that fits
+_SPELLING = {
     "s": [
         (r"([^aeiou])y$", r"\1ies"),
         (r"(s|x|z|ch|sh|\bgo|ergo|echo|veto)$", r"\1es"),
@@ -36,7 +38,8 @@ _SPELLING = {  # regular forms: the first rule that fits
     },
 }
 _UNCHANGED = " bet burst cast cost cut hit hurt let put quit read rid set shed shut spread upset "
-_BEFORE = (  # the words before one -> the parts of speech that they speak for
+# the words before one -> the parts of speech that they speak for
+_BEFORE = (
     (
         " a an the my your his her its our their this that these those some any every no ",
         ("noun", "adj"),
@@ -159,9 +162,8 @@ class WordNet:
                 for start in self._index[kind][base]:  # where the line of a meaning begins
                     cells = data[start : data.index(b"\n", start)].split(b" ", 4 + 2 * 255)
                     words = cells[4 : 4 + 2 * int(cells[3], 16) : 2]
-                    names = [
-                        name.decode("ascii").partition("(")[0] for name in words
-                    ]  # (p) marks adjectives
+                    # (p) marks adjectives
+                    names = [name.decode("ascii").partition("(")[0] for name in words]
                     if not any(name[0].isdigit() for name in names):
                         as_is = not inflect or small == base
                         out.update(
@@ -179,28 +181,23 @@ class WordNet:
         """
         end, small = _ending(like, part), base.lower()
         forms = sorted(form for form in self._forms[part][small] if _ending(form, part) == end)
-        form: str | None = forms[-1] if forms else None
         if end == "ed" and (forms or f" {small} " in _UNCHANGED):
-            (early, late), model = (
-                self._pasts(small),
-                self._pasts((self.bases(like, part) or ("",))[-1]),
-            )
-            form = (
-                None
-                if early != late and model[0] == model[1]
-                else late
-                if like == model[1]
-                else early
-            )
-            return form
-        if form is None and (
-            end not in ("er", "est")
-            or len(re.findall("[aeiouy]+", re.sub("[ey]$", "", small))) == 1
-        ):
+            return self._past(small, like, part)
+        form: str | None = forms[-1] if forms else None
+        syllables = len(re.findall("[aeiouy]+", re.sub("[ey]$", "", small)))
+        if form is None and (syllables == 1 or end not in ("er", "est")):
             form = next(
                 re.sub(old, new, base) for old, new in _SPELLING[end] if re.search(old, base)
             )
         return form if form and small in self.bases(form.lower(), part) else None
+
+    def _past(self, verb: str, like: str, part: str) -> str | None:
+        """Past or participle of an irregular verb, whichever another word is; None where that may be either."""
+        early, late = self._pasts(verb)
+        past, participle = self._pasts((self.bases(like, part) or ("",))[-1])
+        if early != late and past == participle:
+            return None
+        return late if like == participle else early
 
     def _pasts(self, verb: str) -> tuple[str, str]:
         """Past and participle of a verb, the same word for many."""

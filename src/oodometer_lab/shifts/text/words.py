@@ -19,7 +19,8 @@ _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion"
 )
-_FUNCTION_WORDS = (  # those in WordNet
+# those in WordNet
+_FUNCTION_WORDS = (
     "a an some any each i me he it its us who am is are was were be been being have has had having do does did doing "
     "done can may might must will about above across after along around as at before behind below beneath between "
     "but by despite down except in inside like near of off on or out outside over past so than that then there here "

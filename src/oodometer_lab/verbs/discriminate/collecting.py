@@ -25,9 +25,8 @@ from ...models.seq2seq import is_sequence_model, open_sequence_model
 from ..options import CollectPairsOptions
 from .pairs import TextRows, read_texts
 
-_SNAPSHOT = re.compile(
-    r"(?:step|checkpoint)-(\d+)"
-)  # as `EncoderDecoder.fit` and transformers name them
+# as `EncoderDecoder.fit` and transformers name them
+_SNAPSHOT = re.compile(r"(?:step|checkpoint)-(\d+)")
 EARLY = 5
 """How many checkpoints of a folder are asked, as in the paper."""
 

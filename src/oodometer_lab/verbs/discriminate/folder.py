@@ -19,10 +19,8 @@ from ...discriminators import Panel, RegressionDiscriminator, load_discriminator
 from ...models.artifacts import described
 
 ABOUT = "judges.json"
-HELD_OUT, SET_ON = (
-    "held_out.jsonl",
-    "set_on.jsonl",
-)  # pairs that judges are measured on; rows that set thresholds
+# pairs that judges are measured on; rows that set thresholds
+HELD_OUT, SET_ON = ("held_out.jsonl", "set_on.jsonl")
 CUTS = "cuts.json"
 _PANEL = "oodometer_panel.json"
 _CUT = r"\d+ of \d+ pairs .* are longer"

@@ -31,7 +31,7 @@ from oodometer.results.view import (
     interval_of,
     with_ends,
 )
-from oodometer.store import as_source, write_predictions
+from oodometer.store import Source, as_source, write_predictions
 from oodometer.version import __version__
 
 from .worth import metric_table, spread
@@ -105,22 +105,9 @@ def pseudo_labels(
     (['A', 'B'], 0.5, [3, 2])
     """
     check_level(level)
-    source = as_source(predictions, mapping=dict(mapping) if mapping else None)
-    if "id" in source.columns and "id" not in source.fields:
-        source = as_source(
-            predictions, mapping=dict(mapping) if mapping else None, extra_columns=["id"]
-        )
-    missing = [
-        name
-        for name in ("votes", *(_TEXTS if out is not None else ()))
-        if name not in source.fields
-    ]
-    if missing:
-        remedy = (
-            "let judges vote: `oodometer discriminate`" if "votes" in missing else "add the texts"
-        )
-        got = ", ".join(source.columns)
-        raise InputError(f"columns {', '.join(missing)}", got=got, remedy=remedy, file=source.path)
+    source = _voted_source(
+        predictions, mapping, ("votes", *_TEXTS) if out is not None else ("votes",)
+    )
     parts: list[Predictions] = []
     tables: list[Array] = []
     needed = judges = start = 0
@@ -132,12 +119,7 @@ def pseudo_labels(
             raise UsageError(
                 f"expected votes from 1 to {judges}, the number of judges, got {agree}"
             )
-        try:
-            truth = batch.verdicts.astype(np.int64)
-        except NotApplicable:  # labels, but no prediction to hold them against
-            truth = np.full(len(batch), -1)
-        cells = np.bincount((truth + 1) * (judges + 1) + counts, minlength=3 * (judges + 1))
-        tables.append(cells.reshape(3, judges + 1))
+        tables.append(_by_truth(batch, counts))
         columns = {"row": np.arange(start, start + len(batch)), **batch.columns}
         columns = {name: columns[name] for name in ("row", "id") if name in columns}
         bare = Predictions(rows=len(batch), input=batch.input, output=batch.output, columns=columns)
@@ -146,29 +128,69 @@ def pseudo_labels(
     record = Predictions.concat([part for part in parts if len(part)] or parts[:1])
     if out is not None:
         if not len(record):
-            expected, got = f"at least one row that {needed} of {judges} judges accept", "none"
             raise InputError(
-                expected,
-                got=got,
+                f"at least one row that {needed} of {judges} judges accept",
+                got="none",
                 remedy="ask for fewer votes, or judge other outputs",
                 file=source.path,
             )
         write_predictions(record, out)
-    # Rows by truth (unknown, wrong, right) that at least so many judges accept.
-    reached = np.sum(tables, axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]
-    rows = int(reached[:, 0].sum())
-    ladder: list[dict[str, Any]] = []
-    for j, (_, wrong, right) in enumerate(reached.T.tolist()):
-        count = int(reached[:, j].sum())
-        measured = {
-            "accepted": share(count, rows, level),
-            "precision": share(right, wrong + right, level),
-        }
-        ladder.append({"at_least": j, "kept": count, **measured})
-    shares = (ladder[needed]["accepted"], ladder[needed]["precision"], ladder[0]["precision"])
+    ladder = _measured_ladder(np.sum(tables, axis=0), level)
     return PseudoLabels(
-        replace(record, source=None), rows, judges, needed, *shares, tuple(ladder[1:]), level
+        record=replace(record, source=None),
+        rows=start,
+        judges=judges,
+        agree=needed,
+        accepted=ladder[needed]["accepted"],
+        precision=ladder[needed]["precision"],
+        accuracy=ladder[0]["precision"],
+        ladder=tuple(ladder[1:]),
+        level=level,
     )
+
+
+def _voted_source(
+    predictions: Any, mapping: Mapping[str, str] | None, needed: Sequence[str]
+) -> Source:
+    """The rows that judges have voted on, with their ids; `InputError` where a field that is needed is missing."""
+    renamed = dict(mapping) if mapping else None
+    source = as_source(predictions, mapping=renamed)
+    if "id" in source.columns and "id" not in source.fields:
+        source = as_source(predictions, mapping=renamed, extra_columns=["id"])
+    missing = [name for name in needed if name not in source.fields]
+    if missing:
+        remedy = (
+            "let judges vote: `oodometer discriminate`" if "votes" in missing else "add the texts"
+        )
+        got = ", ".join(source.columns)
+        raise InputError(f"columns {', '.join(missing)}", got=got, remedy=remedy, file=source.path)
+    return source
+
+
+def _by_truth(batch: Predictions, counts: Array) -> Array:
+    """Rows by truth (unknown, wrong, right) and by how many judges accept them."""
+    try:
+        truth = batch.verdicts.astype(np.int64)
+    except NotApplicable:  # labels, but no prediction to hold them against
+        truth = np.full(len(batch), -1)
+    most = len(present(batch.votes)) + 1
+    cells = np.bincount((truth + 1) * most + counts, minlength=3 * most)
+    return cells.reshape(3, most)
+
+
+def _measured_ladder(table: Array, level: float) -> list[dict[str, Any]]:
+    """Of rows by truth and votes: how many at least 0, 1, ... judges accept, and what is known of these."""
+    reached = table[:, ::-1].cumsum(axis=1)[:, ::-1]
+    rows = int(reached[:, 0].sum())
+    return [
+        {
+            "at_least": votes,
+            "kept": sum(column),
+            "accepted": share(sum(column), rows, level),
+            "precision": share(column[2], column[1] + column[2], level),
+        }
+        for votes, column in enumerate(reached.T.tolist())
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -376,63 +398,26 @@ def judged_view(result: Mapping[str, Any]) -> View:
         views = [(number["name"], judged_view(number)) for number in result["files"]]
         lines = tuple(f"{name}: {number.title} {number.number}" for name, number in views)
         return View("Judged", counted(len(views), "file"), sentences=lines)
-    judges, exact, agree, file = (
-        result["judges"],
-        result["metric"] == "exact",
-        result["agree"],
-        result["name"],
-    )
-    count, what = len(judges), "accuracy" if exact else f"mean {result['metric']}"
+    exact, truth = result["metric"] == "exact", result["truth"]
+    what = "Accuracy" if exact else f"Mean {result['metric']}"
     low, high = percent(result["lower"]["value"]), percent(result["upper"]["value"])
-    names = [_accepting(agree, count), _accepting(count - agree + 1, count)]
-    first = f"Of {counted(result['rows'], 'output')} in {file}: {names[0]} {low}, {names[1]} {high}"
-    if not exact:
-        names = [
-            f"prediction number {k} of {count}, largest first" for k in (agree, count - agree + 1)
-        ]
-        first = f"{counted(result['rows'], 'output')} in {file}; of each row's predictions number {agree} of {count}, "
-        first += f"the largest first, is on average {low}, number {count - agree + 1} {high}"
-    bounds: list[tuple[str, Any]] = [
-        (f"{e}: {name}", result[e]) for e, name in zip(("lower", "upper"), names, strict=True)
-    ]
-    bounds += [("mean of the two", result["mean"]), (f"single: {judges[0]}", result["single"])]
-    bounds += [(f"{end} at P >= 0.5", number) for end, number in (result["at_half"] or {}).items()]
-    ladder = [
-        [f"at least {row['at_least']} of {count}", *cells_of(row["share"])]
-        for row in result["ladder"]
-    ]
-    each = [[row["judge"], *cells_of(row)] for row in result["by_judge"]]
-    truth, rows = (
-        result["truth"],
-        [[name, *cells_of(number), number["kind"]] for name, number in bounds],
-    )
-    title = f"{'Shares of' if exact else 'Means over'} these rows; intervals of sampling alone at the level "
-    title += f"{result['level']:g}"
-    grids = [
-        Grid(title, ["bound", "value", "lower", "upper", "kind"], rows),
-        Grid(
-            "Accepted by" if exact else "Reached by", ["judges", "value", "lower", "upper"], ladder
-        ),
-        Grid("Each judge", ["judge", "value", "lower", "upper"], each, noun="judge", detail=True),
-    ]
+    names, first = _said_of_bounds(result, exact)
+    grids = _bounds_grids(result, names, exact)
     if truth is not None and exact:
         rules = [(_RULES[row["rule"]], row) for row in truth["rules"]]
-        grids.append(
-            _rules_grid(
-                rules, f"On the rows whose truth is known, exact intervals at {result['level']:g}"
-            )
-        )
+        title = f"On the rows whose truth is known, exact intervals at {result['level']:g}"
+        grids.append(_rules_grid(rules, title))
     elif truth is not None:
         grids.append(_metric_grid(truth, result["metric"], "On the rows with gold"))
     return View(
-        f"{what[:1].upper()}{what[1:]} by {counted(count, 'judge')}",
+        f"{what} by {counted(len(result['judges']), 'judge')}",
         f"{low} to {high}",
         interval_of(result["estimate"]),
         caveat="no guarantee",
         sentences=(
             first,
             f"Middle of both bounds: {percent(result['estimate']['value'])}",
-            "" if truth is None else _truth_sentence(truth, agree, exact),
+            "" if truth is None else _truth_sentence(truth, result["agree"], exact),
             f"Assumes: {result['assumes']}",
             thresholds_sentence(result["thresholds"], "The judges accept"),
         ),
@@ -443,6 +428,50 @@ def judged_view(result: Mapping[str, Any]) -> View:
         cells={"metric": result["metric"], "rows": result["rows"]},
         seed=result["seed"],
     )
+
+
+def _said_of_bounds(result: Mapping[str, Any], exact: bool) -> tuple[list[str], str]:
+    """What the lower and the upper bound are called, and the sentence that gives both."""
+    count, outputs = (
+        len(result["judges"]),
+        f"{counted(result['rows'], 'output')} in {result['name']}",
+    )
+    places = (result["agree"], count - result["agree"] + 1)
+    low, high = (percent(result[end]["value"]) for end in ("lower", "upper"))
+    if exact:
+        names = [_accepting(place, count) for place in places]
+        return names, f"Of {outputs}: {names[0]} {low}, {names[1]} {high}"
+    names = [f"prediction number {place} of {count}, largest first" for place in places]
+    first = (
+        f"{outputs}; of each row's predictions number {places[0]} of {count}, the largest first, "
+    )
+    return names, f"{first}is on average {low}, number {places[1]} {high}"
+
+
+def _bounds_grids(result: Mapping[str, Any], names: Sequence[str], exact: bool) -> list[Grid]:
+    """Tables of the bounds, of what so many judges say, and of each judge."""
+    bounds: list[tuple[str, Any]] = [
+        (f"lower: {names[0]}", result["lower"]),
+        (f"upper: {names[1]}", result["upper"]),
+        ("mean of the two", result["mean"]),
+        (f"single: {result['judges'][0]}", result["single"]),
+    ]
+    bounds += [(f"{end} at P >= 0.5", number) for end, number in (result["at_half"] or {}).items()]
+    rows = [[name, *cells_of(number), number["kind"]] for name, number in bounds]
+    ladder = [
+        [f"at least {row['at_least']} of {len(result['judges'])}", *cells_of(row["share"])]
+        for row in result["ladder"]
+    ]
+    each = [[row["judge"], *cells_of(row)] for row in result["by_judge"]]
+    title = f"{'Shares of' if exact else 'Means over'} these rows; intervals of sampling alone at the level "
+    title += f"{result['level']:g}"
+    return [
+        Grid(title, ["bound", "value", "lower", "upper", "kind"], rows),
+        Grid(
+            "Accepted by" if exact else "Reached by", ["judges", "value", "lower", "upper"], ladder
+        ),
+        Grid("Each judge", ["judge", "value", "lower", "upper"], each, noun="judge", detail=True),
+    ]
 
 
 def _written(result: Mapping[str, Any], exact: bool) -> tuple[str, ...]:

@@ -85,17 +85,8 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
         answers = _Answers(jury, files)
         answers.ask(kept, options.progress)
         p, known_p = np.split(_said(answers.p, jury, files), [len(rows.inputs)], axis=1)
-        unlike = None
-        if labels is not None:
-            jury = replace(jury, accept=calibrated(known_p, labels, options.level))
-            unlike, more = _unlike(rows, labels, p, known_p, jury.accept, options.out)
-            warnings += more
-        elif jury.set_on is not None and jury.set_on.is_file():
-            set_on = read_texts(jury.set_on, Opener(None), None, everything=True)
-            by_name = dict(zip(*probability_columns(set_on), strict=True))
-            set_on_p = np.array([by_name[name] for name in jury.names])
-            unlike, more = _unlike(rows, set_on, p, set_on_p, jury.accept, options.out)
-            warnings += more
+        jury, unlike, more = _held_against(rows, labels, p, known_p, jury, options)
+        warnings += more
         empty = sum(not (output or "").strip() for output in rows.outputs or ())
         if empty:
             text = f"{empty} of {len(rows.inputs)} outputs are empty"
@@ -141,6 +132,29 @@ def judge_outputs(options: JudgeOptions) -> JudgedOutputs:
             at_half=numbers.at_half,
             unlike=unlike,
         )
+
+
+def _held_against(
+    rows: TextRows,
+    labels: TextRows | None,
+    p: Array,
+    known_p: Array,
+    jury: Jury,
+    options: JudgeOptions,
+) -> tuple[Jury, UnlikeTexts | None, list[str]]:
+    """The jury with the thresholds that labelled rows set; how the outputs differ from rows that set thresholds, here
+    or in training; warnings of it.
+    """
+    if labels is not None:
+        jury = replace(jury, accept=calibrated(known_p, labels, options.level))
+    elif jury.set_on is not None and jury.set_on.is_file():
+        labels = read_texts(jury.set_on, Opener(None), None, everything=True)
+        by_name = dict(zip(*probability_columns(labels), strict=True))
+        known_p = np.array([by_name[name] for name in jury.names])
+    else:
+        return jury, None, []
+    unlike, warnings = _unlike(rows, labels, p, known_p, jury.accept, options.out)
+    return jury, unlike, warnings
 
 
 def _check_options(options: JudgeOptions) -> None:

@@ -119,9 +119,8 @@ def _open(
 ) -> tuple[Source, dict[str, str]]:
     """The source, and the renamings of its columns; `InputError` that names what it ``needs`` where it has no texts."""
     source = opener.open(data, needs_fields=False)
-    if (
-        source.lacking is not None
-    ):  # which speaks of labels and probabilities; nobody needs them here
+    # which speaks of labels and probabilities; nobody needs them here
+    if source.lacking is not None:
         expected = f"columns {', '.join(needs[:-1])} and {needs[-1]}"
         raise _lacks(expected, source.columns, needs, source.path)
     if "input" not in source.fields:
@@ -161,9 +160,8 @@ def _gold(data: Any, source: Source, renamed: Mapping[str, str]) -> list[str | N
     if isinstance(source, RecordSource):
         gold = source.record.columns.get("gold")
         return None if gold is None else gold.tolist()
-    column_of = {
-        renamed.get(name, name.strip()): name for name in reversed(source.columns)
-    }  # our name -> the file's
+    # our name -> the file's
+    column_of = {renamed.get(name, name.strip()): name for name in reversed(source.columns)}
     if "gold" not in column_of:
         return None
     away = {**renamed, column_of["gold"]: "output"}
@@ -230,32 +228,45 @@ def pairs_of(
             "a column output", "output", why="judges learn from what a model wrote; "
         )
     collected = _collected(files, METRICS[metric])
-    first: dict[tuple[str, str], int] = {}
-    contradictions = 0
-    for index, (text, output, target, _) in enumerate(collected):
-        before = first.setdefault((squeezed(text), squeezed(output)), index)
-        contradictions += np.float32(collected[before].target) != np.float32(target)
-    once = _as_pairs([collected[index] for index in sorted(first.values())])
-    every = sum(len(rows.inputs) for rows in files)
-    written = [output for rows in files for output in rows.outputs or () if output is not None]
-    counts = {
-        "rows": every,
-        "without_output": every - len(written),
-        "empty": sum(not output.strip() for output in written),
-        "duplicates": len(collected) - len(first),
-        "contradictions": int(contradictions),
-        "beyond_balance": 0,
-    }
-    wrong = np.flatnonzero(~once.correct)
-    if (not len(wrong) and not all_right) or len(wrong) == len(once):
+    once, contradictions = _once(collected)
+    counts = _counts(files)
+    wrong = len(once) - int(once.correct.sum())
+    if (not wrong and not all_right) or wrong == len(once):
         file = files[0].record.source if len(files) == 1 else None
-        raise _one_sided(once, every, counts["empty"] + counts["without_output"] == every, file)
-    if balance:
-        limit = max(1, int(balance * once.correct.sum()))
-        sampled = np.random.default_rng([seed, 2]).permutation(wrong)[:limit]
-        counts["beyond_balance"] = len(wrong) - len(sampled)
-        once = once.take(np.sort(np.concatenate([np.flatnonzero(once.correct), sampled])))
-    return replace(once, counts=counts)
+        empty = counts["empty"] + counts["without_output"] == counts["rows"]
+        raise _one_sided(once, counts["rows"], empty, file)
+    kept = _balanced(once, balance, seed) if balance else once
+    counts |= {
+        "duplicates": len(collected) - len(once),
+        "contradictions": contradictions,
+        "beyond_balance": len(once) - len(kept),
+    }
+    return replace(kept, counts=counts)
+
+
+def _counts(files: Sequence[TextRows]) -> dict[str, int]:
+    """How many rows there are, and how many of them have no output, or an empty one."""
+    rows = sum(len(file.inputs) for file in files)
+    written = [output for file in files for output in file.outputs or () if output is not None]
+    empty = sum(not output.strip() for output in written)
+    return {"rows": rows, "without_output": rows - len(written), "empty": empty}
+
+
+def _once(collected: Sequence[_Pair]) -> tuple[Pairs, int]:
+    """Each pair once, as it comes first, and how many later ones have another target."""
+    first: dict[tuple[str, str], _Pair] = {}
+    contradictions = 0
+    for pair in collected:
+        before = first.setdefault((squeezed(pair.given), squeezed(pair.output)), pair)
+        contradictions += np.float32(before.target) != np.float32(pair.target)
+    return _as_pairs(list(first.values())), int(contradictions)
+
+
+def _balanced(pairs: Pairs, balance: float, seed: int) -> Pairs:
+    """The right pairs, and at most so many wrong ones for each of them, drawn at random."""
+    wrong = np.random.default_rng([seed, 2]).permutation(np.flatnonzero(~pairs.correct))
+    wrong = wrong[: max(1, int(balance * pairs.correct.sum()))]
+    return pairs.take(np.sort(np.concatenate([np.flatnonzero(pairs.correct), wrong])))
 
 
 def _check_truth(rows: TextRows, exact: bool) -> None:

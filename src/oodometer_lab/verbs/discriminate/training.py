@@ -337,10 +337,8 @@ def _panel(learnt: Pairs, held_out: Pairs, folder: Kept, options: TrainOptions) 
         )
         make = partial(_untrained, sent, str(start))
     seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
-    counted, seen = (
-        0,
-        False,
-    )  # judges that are trained, by all calls, and whether the next one is trained now
+    # judges that are trained, by all calls, and whether the next one is trained now
+    counted, seen = (0, False)
     learn, check = (
         (
             pairs.inputs,

@@ -119,10 +119,8 @@ def holds_between(ladder: Sequence[Mapping[str, Any]], agree: int) -> dict[str, 
     ends of theirs. Source: Rogan and Gladen (1978).
     """
     ends = []
-    for row, sound in (
-        (ladder[agree - 1], 0.0),
-        (ladder[len(ladder) - agree], 1.0),
-    ):  # ``sound`` where it never errs
+    # ``sound`` where it never errs
+    for row, sound in ((ladder[agree - 1], 0.0), (ladder[len(ladder) - agree], 1.0)):
         right, wrong = row["correct_recall"], row["incorrect_recall"]
         if right is None or wrong is None:
             return None

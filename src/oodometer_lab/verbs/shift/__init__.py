@@ -42,38 +42,36 @@ def shift(options: ShiftOptions) -> Shifting:
     ...     shifted["image"].max(), shifted["label"].tolist()
     (np.uint8(125), [0, 1, 2, 3])
     """
-    severity = options.severity
     asked = [options.kind] if isinstance(options.kind, str) else options.kind
-    names = list(dict.fromkeys(kind for name in asked for kind in TEXT_GROUPS.get(name, (name,))))
-    levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
-    if not names or not (levels or options.layout == "cifar-10-c"):
+    if not asked:
         raise UsageError(
-            "expected a kind of shift and a severity; name both, such as --kind fog --severity 3 for images, or --kind "
-            "casing --severity 0.2 for texts"
+            "expected a kind of shift; name one, such as --kind fog --severity 3 for images, or --kind casing "
+            "--severity 0.2 for texts"
         )
-    modality = options.modality
-    kind: Any = ImageShift if names[0] in GROUPS else find("shift", names[0])
-    if modality is None and issubclass(kind, ImageShift):
-        modality = "image"
-    elif modality is None and issubclass(kind, TextShift) and kind.for_dialogues:
-        modality = "dialogue"
-    elif modality is None:  # of texts and dialogues: what the first row of the data holds
-        rows, modality = Rows(Path(options.data)), "text"
-        if rows.ending in LINES:
-            _, row = next(iter(rows))
-            columns = (
-                [options.column]
-                if options.column is not None
-                else []
-                if {*TEXT} & {*row}
-                else TURNS
-            )
-            modality = (
-                "dialogue"
-                if any(isinstance(row.get(column), list) for column in columns)
-                else "text"
-            )
+    first = asked[0].partition("=")[0]
+    first = TEXT_GROUPS.get(first, (first,))[0]
+    kind: Any = ImageShift if first in GROUPS else find("shift", first)
+    modality = options.modality or _modality_of(kind, options)
     refuse_others(options, modality)
     if modality == "image":
-        return shift_images(options, names, levels)
-    return shift_texts(options, names, levels, dialogues=modality == "dialogue")
+        return shift_images(options)
+    return shift_texts(options, dialogues=modality == "dialogue")
+
+
+def _modality_of(kind: Any, options: ShiftOptions) -> str:
+    """What a kind shifts; of one that shifts texts and dialogues what the first row of the data holds."""
+    if issubclass(kind, ImageShift):
+        return "image"
+    if issubclass(kind, TextShift) and kind.for_dialogues:
+        return "dialogue"
+    rows = Rows(Path(options.data))
+    if rows.ending not in LINES:
+        return "text"
+    _, row = next(iter(rows))
+    columns: tuple[str, ...] = TURNS
+    if options.column is not None:
+        columns = (options.column,)
+    elif {*TEXT} & {*row}:
+        columns = ()
+    holds_turns = any(isinstance(row.get(column), list) for column in columns)
+    return "dialogue" if holds_turns else "text"

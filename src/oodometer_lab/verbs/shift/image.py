@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,9 +25,10 @@ from oodometer.version import __version__
 from ...datasets.images import decode_image, image_files, pillow_image
 from ...datasets.reading import LABELS, ArrayExamples, ExampleColumns
 from ...results.shifting import ShiftedCopy, Shifting
-from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, find_image_shift
+from ...shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, ImageShift, find_image_shift
 from ..options import ShiftOptions
 from .job import MANIFEST, FileJob, Job, deviations
+from .severities import severities_by_kind, whole_severity
 
 GROUPS = {"all": IMAGE_SHIFTS, "extra": EXTRA_IMAGE_SHIFTS}  # what stands for several kinds
 LARGE = 100  # shorter side from which on the constants for 32 pixels are weak
@@ -156,7 +157,7 @@ class _FolderJob(Job):
         write()
         return skipped
 
-    def run(self, engine: Engine | None) -> dict[str, Any]:
+    def last_manifest(self, engine: Engine | None) -> dict[str, Any]:
         """Write all copies; the manifest of the last."""
         files = image_files(self.source)
         names = written_names([file.relative_to(self.source) for file in files])
@@ -215,6 +216,10 @@ class _FolderJob(Job):
         folder = self.out if self.alone else self.out / self.name(number)
         return folder, folder / MANIFEST
 
+    def first_image(self) -> Array:
+        """The first of the shifted images."""
+        return decode_image(image_files(self.paths(0)[0])[0])
+
 
 def written_names(names: Sequence[Path]) -> list[Path]:
     """Name of each image as written: its own where that format keeps every pixel, else with the ending .png."""
@@ -238,9 +243,8 @@ def _write(image: Array, path: Path) -> None:
     packed = io.BytesIO()
     pillow_image("writing images").fromarray(image).save(packed, how, **more)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(
-        f".{path.name}.tmp"
-    )  # of this name alone, so that none is left when the job goes on
+    # of this name alone, so that none is left when the job goes on
+    beside = path.with_name(f".{path.name}.tmp")
     beside.write_bytes(packed.getvalue())
     os.replace(beside, path)
 
@@ -270,6 +274,15 @@ class _ArrayJob(FileJob):
                 folder / f"{self.copies[number][0].name}.{MANIFEST}",
             )
         return folder / self.name(number) / self.source.name, folder / self.name(number) / MANIFEST
+
+    def last_manifest(self, engine: Engine | None) -> dict[str, Any]:
+        """Write all copies; the manifest of the last."""
+        return self.run(engine, unit=self.check())[-1]
+
+    def first_image(self) -> Array:
+        """The first of the images; shifted ones are as large."""
+        image: Array = self.examples.arrays[self.examples.input][0]
+        return image
 
     def check(self) -> int:
         """The number of images; `InputError` and `UsageError` where there are none, or the place is none for them."""
@@ -342,9 +355,8 @@ class _ArrayJob(FileJob):
         path.parent.mkdir(exist_ok=True)
         if self.layout:
             labels = np.tile(arrays[str(self.examples.label)], len(_levels(self.copies[number][1])))
-            small = (
-                labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < 256
-            )  # as published
+            # as published
+            small = labels.dtype.kind in "iu" and labels.min() >= 0 and labels.max() < 256
             labels = labels.astype(np.uint8) if small else labels
             write(
                 path.parent / LABELS,
@@ -355,56 +367,68 @@ class _ArrayJob(FileJob):
         return manifest
 
 
-def shift_images(options: ShiftOptions, names: Sequence[str], levels: Sequence[Any]) -> Shifting:
+def shift_images(options: ShiftOptions) -> Shifting:
     """Write the shifted copies of a folder of images, or of an NPZ file that holds images."""
-    names = list(dict.fromkeys(kind for name in names for kind in GROUPS.get(name, (name,))))
-    shifts = [find_image_shift(name, options.preset or "cifar-10-c") for name in names]
-    numbers = [
-        int(level) if str(level).isdecimal() else level for level in levels or shifts[0].severities
-    ]
-    copies: Any = tuple(
-        dict.fromkeys(
-            (shift, shift.check_severity(number)) for shift in shifts for number in numbers
-        )
+
+    def made(name: str) -> ImageShift:
+        """The shift of this name."""
+        return find_image_shift(name, options.preset or "cifar-10-c")
+
+    asked = severities_by_kind(
+        options.kind, options.severity, GROUPS, lambda name: made(name).severities
     )
+    by_shift = {made(name): tuple(map(whole_severity, levels)) for name, levels in asked.items()}
+    shifts = list(by_shift)
+    copies = _copies(by_shift, options.layout)
     engine = task_engine(options.engine, options.workers)
     folder = Path(options.data).is_dir()
-    _check_layout(options, folder)
-    if options.layout == "cifar-10-c":
-        copies = tuple((shift, tuple(sorted({*numbers}))) for shift in shifts)
-        if any(severities != shift.severities for shift, severities in copies):
-            raise UsageError(
-                "a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout"
-            )
-    job = (_FolderJob if folder else _ArrayJob)("shift image", options, copies)
+    _check_form(options, folder)
+    kind: type[_FolderJob | _ArrayJob] = _FolderJob if folder else _ArrayJob
+    job = kind("shift image", options, copies)
     source, out = job.source.resolve(), job.out.resolve()
     overlaps = out == source or source in out.parents or out in source.parents
     job.check_out(f"it and {job.source} lie in one another" if overlaps else None)
-    if isinstance(job, _ArrayJob):
-        manifest = job.run(engine, unit=job.check())[-1]
-    elif options.input is not None:
+    manifest = job.last_manifest(engine)
+    copied = []
+    for number, (shift, severity) in enumerate(copies):
+        said = "1 to 5" if isinstance(severity, tuple) else severity
+        copied.append(ShiftedCopy(shift.name, said, *map(str, job.paths(number))))
+    return Shifting(
+        version=__version__,
+        command=job.command,
+        data=str(job.source),
+        seed=options.seed,
+        rows=manifest["rows"],
+        copies=tuple(copied),
+        skipped=tuple((image["name"], image["why"]) for image in manifest["skipped"]),
+        notes=notes_on(shifts, [job.first_image()], options.preset),
+    )
+
+
+def _copies(
+    by_shift: Mapping[Any, Sequence[Any]], layout: str | None
+) -> tuple[tuple[Any, Any], ...]:
+    """Each shift with each of its severities, or with all of them where a layout puts them into one file."""
+    pairs = [
+        (shift, shift.check_severity(level))
+        for shift, levels in by_shift.items()
+        for level in levels
+    ]
+    if layout != "cifar-10-c":
+        return tuple(dict.fromkeys(pairs))
+    if any({*shift.severities} != {*levels} for shift, levels in by_shift.items()):
+        raise UsageError(
+            "a file of CIFAR-10-C holds severities 1 to 5; leave --severity out, or --layout"
+        )
+    return tuple((shift, shift.severities) for shift in by_shift)
+
+
+def _check_form(options: ShiftOptions, folder: bool) -> None:
+    """Raise `UsageError` for a layout, or an array, of the other form than the data, a folder or a file."""
+    if folder and options.input is not None:
         raise UsageError(
             "input names an array of an NPZ file, and this is a folder of images; leave it out"
         )
-    else:
-        manifest = job.run(engine)
-    copied = tuple(
-        ShiftedCopy(
-            shift.name,
-            "1 to 5" if isinstance(severity, tuple) else severity,
-            *map(str, job.paths(number)),
-        )
-        for number, (shift, severity) in enumerate(copies)
-    )
-    about = (__version__, "shift image", str(job.source), options.seed, manifest["rows"], copied)
-    skipped = tuple((image["name"], image["why"]) for image in manifest["skipped"])
-    of_array = job.examples.arrays[job.examples.input][0] if isinstance(job, _ArrayJob) else None
-    look = decode_image(image_files(job.paths(0)[0])[0]) if of_array is None else of_array
-    return Shifting(*about, skipped=skipped, notes=notes_on(shifts, [look], options.preset))
-
-
-def _check_layout(options: ShiftOptions, folder: bool) -> None:
-    """Raise `UsageError` for a layout of the other form than the data, a folder or a file."""
     layout = options.layout
     if layout is None or folder is (layout == "imagenet-c") or not Path(options.data).exists():
         return

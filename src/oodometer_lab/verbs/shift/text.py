@@ -12,8 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, final
 
@@ -31,6 +30,7 @@ from ...shifts.text import Dropped, ImportantWords, KnownWords, Vocabulary, find
 from ...shifts.text.synonyms import SynonymShift
 from ..options import ShiftOptions
 from .job import MANIFEST, FileJob, deviations
+from .severities import severities_by_kind
 
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 LINES, _TABLES = (".jsonl", ".ndjson"), {".csv": ",", ".tsv": "\t"}
@@ -200,51 +200,56 @@ class Texts:
 
     def _turns(self) -> Iterator[tuple[int, Row, str, list[Any]]]:
         """Number and row of those that are asked for, the column of the turns, and these."""
-        usual = {True: TURNS, False: TEXT, None: (*TURNS, *TEXT)}[self.dialogues]
         seen = False
         for number, row in self.rows:
-            got = f"the columns {', '.join(map(str, row))}"
             lacking = next((name for name in self.where if name not in row), None)
             if lacking is not None:
-                raise self.rows.wrong(f"a column {lacking}", got, "name one of them", number)
+                raise self._no_column(f"a column {lacking}", row, number)
             if any(str(row[name]) != value for name, value in self.where.items()):
                 continue
             seen = True
-            column = (
-                next((name for name in usual if name in row), None)
-                if self.column is None
-                else self.column
-            )
-            if column is None:
-                expected = f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}"
-                named = "call it so, or as --column does"
-                remedy = named if self.dialogues is None else "name it with --column"
-                raise self.rows.wrong(expected, got, remedy, number)
-            if column not in row:
-                raise self.rows.wrong(f"a column {column}", got, "name one of them", number)
-            value = row[column]
-            turns = (
-                list(value) if isinstance(value, list) and self.dialogues is not False else [value]
-            )
-            odd = [turn for turn in turns if said(turn) is None]
-            if odd or (self.dialogues and not isinstance(value, list)):
-                expected = (
-                    "a list of turns, each a text or an object with a text in it"
-                    if self.dialogues
-                    else "a text"
-                )
-                remedy = (
-                    "mend the row"
-                    if self.dialogues is None
-                    else "mend the row, or name another column (--column)"
-                )
-                raise self.rows.wrong(
-                    expected, f"{odd[0] if odd else value!r}"[:60], remedy, number, column
-                )
-            yield number, row, column, turns
+            column = self._column_of(row, number)
+            yield number, row, column, self._turns_in(row[column], number, column)
         if not seen:
             filters = " and ".join(f"{name}={value}" for name, value in self.where.items())
             raise self.rows.wrong(f"rows with {filters}", "none", "check the values")
+
+    def _column_of(self, row: Row, number: int) -> str:
+        """The column of a row with the turns, as named or by its usual name."""
+        if self.column is not None:
+            if self.column not in row:
+                raise self._no_column(f"a column {self.column}", row, number)
+            return self.column
+        usual = {True: TURNS, False: TEXT, None: (*TURNS, *TEXT)}[self.dialogues]
+        column = next((name for name in usual if name in row), None)
+        if column is None:
+            expected = f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}"
+            remedy = "name it with --column"
+            if self.dialogues is None:
+                remedy = "call it so, or as --column does"
+            raise self._no_column(expected, row, number, remedy)
+        return column
+
+    def _no_column(
+        self, expected: str, row: Row, number: int, remedy: str = "name one of them"
+    ) -> InputError:
+        got = f"the columns {', '.join(map(str, row))}"
+        return self.rows.wrong(expected, got, remedy, number)
+
+    def _turns_in(self, value: Any, number: int, column: str) -> list[Any]:
+        """The turns in a cell, of which a text is one; `InputError` where it holds something else."""
+        is_list = isinstance(value, list)
+        turns = list(value) if is_list and self.dialogues is not False else [value]
+        odd = [turn for turn in turns if said(turn) is None]
+        if not odd and (is_list or not self.dialogues):
+            return turns
+        expected, remedy = "a text", "mend the row"
+        if self.dialogues:
+            expected = "a list of turns, each a text or an object with a text in it"
+        if self.dialogues is not None:
+            remedy = "mend the row, or name another column (--column)"
+        got = repr(odd[0] if odd else value)[:60]
+        raise self.rows.wrong(expected, got, remedy, number, column)
 
     def texts(self) -> Iterator[str]:
         """The turns of all rows."""
@@ -466,28 +471,65 @@ class _TextJob(FileJob):
         return manifest
 
 
-def shift_texts(
-    options: ShiftOptions, names: Sequence[str], levels: Sequence[Any], *, dialogues: bool
-) -> Shifting:
+def shift_texts(options: ShiftOptions, *, dialogues: bool) -> Shifting:
     """Write the shifted copies of a file of texts, or of dialogues, once all that was asked for makes sense."""
-    command = "shift dialogue" if dialogues else "shift text"
-    job = _TextJob(command, options, ())
+    job = _TextJob("shift dialogue" if dialogues else "shift text", options, ())
     ending = job.texts.rows.ending
-    if dialogues and ending not in (".jsonl", ".ndjson"):
-        expected = "dialogues as JSON lines, each with a list of turns"
-        remedy = "convert it; or shift single texts (oodometer shift text ...)"
+    if dialogues and ending not in LINES:
         raise InputError(
-            expected, got=f"a file that ends in {ending}", remedy=remedy, file=str(options.data)
+            "dialogues as JSON lines, each with a list of turns",
+            got=f"a file that ends in {ending}",
+            remedy="convert it; or shift single texts (oodometer shift text ...)",
+            file=str(options.data),
         )
     engine = task_engine(options.engine, options.workers)
-    kinds = [find_text_shift(name, dialogues=dialogues) for name in names]
-    for cls, level in product(kinds, levels):
+    find = partial(find_text_shift, dialogues=dialogues)
+    asked = severities_by_kind(
+        options.kind, options.severity, TEXT_GROUPS, lambda name: find(name).usual
+    )
+    kinds = [find(name) for name in asked]
+    wanted = [
+        (cls, level) for cls, levels in zip(kinds, asked.values(), strict=True) for level in levels
+    ]
+    for cls, level in wanted:
         cls().check_severity(level)
     job.inputs.check(kinds)
-    job.copies = tuple((cls, label) for cls in kinds for label in dict.fromkeys(map(str, levels)))
-    job.check_out(
-        "it is the file that is read" if job.out.resolve() == job.source.resolve() else None
+    job.copies = tuple(wanted)
+    _check_place(job, ending)
+    shifts = [job.inputs.made(cls)[0] for cls in kinds]
+    manifests = job.run(engine)
+    copies = []
+    for number, manifest in enumerate(manifests):
+        out, beside = job.paths(number)
+        copies.append(
+            ShiftedTexts(
+                kind=manifest["kind"],
+                severity=manifest["severity"],
+                out=str(out),
+                manifest=str(beside),
+                rows=manifest["rows"],
+                dropped=manifest["dropped"],
+                words=manifest["words"],
+                targets=manifest["targets"],
+                counts=manifest["counts"],
+            )
+        )
+    return Shifting(
+        version=__version__,
+        command=job.command,
+        data=str(job.source),
+        seed=options.seed,
+        rows=manifests[-1]["read"],
+        copies=tuple(copies),
+        refused=manifests[-1]["refused"],
+        notes=deviations(shifts),
     )
+
+
+def _check_place(job: _TextJob, ending: str) -> None:
+    """Raise `UsageError` where the copies cannot go: several into a folder, one into a file of the same form."""
+    is_source = job.out.resolve() == job.source.resolve()
+    job.check_out("it is the file that is read" if is_source else None)
     several, fits = len(job.copies) > 1, job.out.suffix.lower() == ending
     if several and fits:
         raise UsageError(
@@ -497,23 +539,3 @@ def shift_texts(
         raise UsageError(
             f"cannot write {job.out}: the copy is one file of the same form; end its name in {ending}"
         )
-    shifts = [job.inputs.made(cls)[0] for cls in kinds]
-    manifests = job.run(engine)
-    same = ("kind", "severity", "rows", "dropped", "words", "targets", "counts")
-    copies = tuple(
-        ShiftedTexts(**{name: manifest[name] for name in same}, out=str(out), manifest=str(beside))
-        for manifest, (out, beside) in zip(
-            manifests, map(job.paths, range(len(manifests))), strict=True
-        )
-    )
-    last = manifests[-1]
-    about = (
-        __version__,
-        command,
-        str(job.source),
-        options.seed,
-        last["read"],
-        copies,
-        last["refused"],
-    )
-    return Shifting(*about, notes=deviations(shifts))
