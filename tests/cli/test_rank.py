@@ -342,13 +342,6 @@ def damaged() -> None:
     Path("unnamed.jsonl").write_text(
         lines({k: v for k, v in row.items() if k != "id"} for row in rows)
     )
-    for name in ("sampled", "sampled2"):
-        Path(f"{name}.jsonl").write_text(
-            lines(
-                {"sample_id": row["id"], **{k: v for k, v in row.items() if k != "id"}}
-                for row in rows
-            )
-        )
     Path("apart.jsonl").write_text(lines({**row, "label": 1 - row["id"] % 2} for row in rows))
     Path("strange.csv").write_text("id,label\n7,1\n999,0\n")
     for name in ("one_class.jsonl", "again.jsonl"):
@@ -412,11 +405,6 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     ),
     "files of other ids": (("a.jsonl", "short.jsonl"), "10 of its ids are absent, such as '50'"),
     "a file without ids": (("a.jsonl", "unnamed.jsonl"), "never by position"),
-    "ids of another name": (
-        ("sampled.jsonl", "sampled2.jsonl"),
-        "name it with --id sample_id",
-    ),
-    "ids of another name in one file": (("a.jsonl", "sampled.jsonl"), "name it with --id, or"),
     "a file with double ids": (
         ("a.jsonl", "double.jsonl"),
         "ask all models about the same rows, each as often",

@@ -176,7 +176,6 @@ def _references(options: Asked, models: int) -> Sequence[Any]:
 
 def _open_files(
     models: Sequence[Any], files: Sequence[str], key: str, opener: Opener, options: Asked
-<<<<<<< HEAD
 ) -> tuple[list[Source], str | None]:
     """The sources of the files with their columns of ids, epochs, clusters and of what was chosen; and the name of
     their ids, None where none has any.
@@ -188,23 +187,10 @@ def _open_files(
         _check_columns(source, file, names_rows, options.cluster)
         more = (names_rows, CHOSEN, EPOCH, options.cluster)
         columns = tuple(dict.fromkeys(name for name in more if name and source.holds(name)))
-=======
-) -> list[Source]:
-    """The sources of the files with their columns of ids, epochs, clusters and of what was chosen."""
-    sources, opened = [], [opener.open(model, options.classes) for model in models]
-    question = question_column(opened[0])
-    if question is not None and not all(source.holds(question) for source in opened):
-        question = None
-    for model, file, source in zip(models, files, opened, strict=True):
-        _check_columns(source, file, key, options.cluster, question)
-        more = [name for name in (CHOSEN, EPOCH, options.cluster) if name and source.holds(name)]
-        columns = tuple(dict.fromkeys((key, *more)))
->>>>>>> h-outside
         sources.append(opener.open(model, options.classes, extra_columns=columns))
     return sources, names_rows
 
 
-<<<<<<< HEAD
 def _key_of(sources: Sequence[Source], key: str) -> str | None:
     """The column of ids: ``key`` where a file has it, else the only one that all files have and that is named like
     one; None where no file has such a column.
@@ -262,25 +248,12 @@ def _are_of_one_order(a: Predictions, b: Predictions) -> bool:
 
 def _check_columns(source: Source, file: str, key: str | None, cluster: str | None) -> None:
     """Raise `InputError` for a file without ids, without answers, or without the column of clusters."""
-=======
-def _check_columns(
-    source: Source, file: str, key: str, cluster: str | None, question: str | None
-) -> None:
-    """Raise `InputError` for a file without ids, without answers, or without the column of clusters; ``question``: the
-    column that all files have and that is named as the id of a question.
-    """
->>>>>>> h-outside
     columns = f"the columns {shown(source.columns, 12)}"
     if key is not None and not source.holds(key):
         expected = f"a column {key} that names the rows"
-<<<<<<< HEAD
         why = "those of several files are matched by it, never by position where one has it"
         other = question_column(source)
         option = "--id" if other is None else f"--id {shlex.quote(other)}"
-=======
-        why = "those of several files are matched by it, never by position"
-        option = "--id" if question is None else f"--id {shlex.quote(question)}"
->>>>>>> h-outside
         remedy = (
             f"name it with {option}, or with --map theirs={key} where other files call it {key}; "
         )
@@ -289,7 +262,7 @@ def _check_columns(
             got=columns,
             remedy=Remedy(
                 f"{remedy}`oodometer predict` keeps it",
-                *([] if question is None else ["--id", question]),
+                *([] if other is None else ["--id", other]),
             ),
             file=file,
         )
