@@ -184,11 +184,7 @@ def read_domain(
     """A domain with its replicates, the same rows drawn for all models where they were judged on the same rows; and
     what is to be said of rows that were left out, since one of the files lacks them.
     """
-    key, read, notes = row_key(options.key, sources), [], list[str]()
-    if key is None and (key := telling_column(sources)) is not None:
-        notes.append(
-            f"rows are matched by {key}, of which every file has the same; --key names another column"
-        )
+    (key, notes), read = _told_apart(options.key, sources), []
     for source in sources:
         read.append(_read_rows(source, options, execution))
         tick()
@@ -746,6 +742,14 @@ def row_key(key: str | None, sources: Sequence[Source]) -> str | None:
                 f"{', '.join(source.columns[:12])}"
             )
     return ours
+
+
+def _told_apart(key: str | None, sources: Sequence[Source]) -> tuple[str | None, list[str]]:
+    """The column that tells rows apart in all files, as named, else as their cells prove; and what is said of it."""
+    named = row_key(key, sources)
+    proved = telling_column(sources) if named is None else None
+    what = f"rows are matched by {proved}, of which every file has the same"
+    return named or proved, [] if proved is None else [f"{what}; --key names another column"]
 
 
 def ids_of(source: Source, key: str) -> Array | None:
