@@ -533,3 +533,15 @@ def test_the_truth_beside_answers_that_are_nested_under_its_name(form: str, tmp_
         table.to_json(path, orient="records", lines=True)
     found = oodometer.evaluate(table if form == "frame" else path, metrics=["accuracy"])
     assert found["accuracy"].value == pytest.approx((D == Y).mean())
+
+
+def test_a_truth_gives_its_name_to_the_scores_of_its_classes(tmp_path: Path) -> None:
+    """Yes and no alone may be anything; a column of scores for each, called by it, says what the column is."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(size=300).round(4)
+    y = np.where(rng.random(300) < p, "yes", "no")
+    table = pd.DataFrame({"churn": y, "churn_yes_scores": p, "churn_no_scores": 1 - p})
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    wanted = float((np.where(p > 0.5, "yes", "no") == y).mean())
+    for source in (table, tmp_path / "scores.csv"):
+        assert oodometer.evaluate(source)["accuracy"].value == pytest.approx(wanted)

@@ -671,12 +671,20 @@ class _Reader:
         known = known or [
             self.column[c].classes
             for c in self.own
-            if self.column[c].is_told_by_classes or self.usual[c]
+            if self.column[c].is_told_by_classes or self.usual[c] or self._names_scores(c, shares)
         ]
         known = known or [bare]
         numbered = {c[len(c.rstrip("0123456789")) :] for c in shares} - {""}
         sizes = [*map(len, known), len(numbered)]
         return [*known, ["false", "true"], *([*map(str, range(size))] for size in sizes)]
+
+    def _names_scores(self, name: str, shares: Sequence[str]) -> bool:
+        """Whether a column of classes gives its name to a column of each, as `churn` to `churn_yes_scores`."""
+        stem = f"{bare_name(name)}_"
+        return len(self.column[name].classes) > 1 and all(
+            any(bare_name(c).startswith(f"{stem}{bare_name(cls)}") for c in shares)
+            for cls in self.column[name].classes
+        )
 
     def _logits(self) -> dict[str, str]:
         """Columns of logits, one for each class, or a lone one of two classes, about which a doubt is left, since other
