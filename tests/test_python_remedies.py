@@ -231,10 +231,10 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         ),
     ),
     "one model to compare": (lambda: o.compare([THREE]), ["`evaluate`"], lambda: o.evaluate(THREE)),
-    "models in a mapping": (
-        lambda: o.compare({"a": THREE}),
-        ["a list of"],
-        lambda: o.compare([THREE, OTHER]),
+    "names of models that a mapping names": (
+        lambda: o.compare({"a": THREE, "b": OTHER}, names=["x", "y"]),
+        ["leave names= out"],
+        lambda: o.compare({"a": THREE, "b": OTHER}),
     ),
     "names of half the models": (
         lambda: o.compare([THREE, OTHER], names=["a"]),
@@ -249,14 +249,13 @@ MISTAKES: dict[str, tuple[Call, list[str], Call]] = {
         lambda: o.compare([NAMED.assign(age=REF["age"]), NAMED.assign(age=REF["age"])]),
     ),
     "files to rank without a key": (
-        lambda: o.rank({"a": THREE, "b": OTHER}),
-        ["id=", 'mapping={"theirs": "id"}'],
+        lambda: o.rank({"a": THREE, "b": {"probabilities": P3[::-1]}}),
+        ["a column id into each"],
         lambda: o.rank(
             {
-                one: {**data, "row": [*map(str, range(300))]}
+                one: {**data, "id": [*map(str, range(300))]}
                 for one, data in (("a", THREE), ("b", OTHER))
-            },
-            mapping={"row": "id"},
+            }
         ),
     ),
     "live models without examples": (

@@ -111,9 +111,8 @@ def order_of(
     absent = [name for name in target_classes if str(name) not in where]
     unknown = set(where) - {str(name) for name in target_classes}
     if absent or unknown:
-        got = [f"no class {absent[0]!r}"] * bool(absent) + [
-            f"a class more, {min(unknown or {''})!r}"
-        ] * bool(unknown)
+        got = [f"no class {absent[0]!r}"] if absent else []
+        got += [f"a class more, {min(unknown)!r}"] if unknown else []
         raise ClassesError(
             f"the {len(target_classes)} known classes ({shown(target_classes, 6)})",
             got=" and ".join(got),

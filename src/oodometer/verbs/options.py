@@ -1274,7 +1274,7 @@ class PlanOptions(
 ):
     """What `plan` is asked."""
 
-    rarely = frozenset({"where", "mapping", "judge", "judge_correlation", "within"})
+    rarely = frozenset({"where", "mapping", "judge", "judge_correlation", "within", "correlation"})
 
     pilots: Sequence[Any] = argument(
         kw_only=False,
