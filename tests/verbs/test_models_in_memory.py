@@ -95,6 +95,14 @@ def test_rows_without_ids_are_matched_where_something_shows_their_order() -> Non
         oodometer.rank({"good": ANSWERS["good"], "moved": ANSWERS["fair"][order]})
     with pytest.raises(InputError, match="299 rows beside 300"):
         oodometer.rank({"good": ANSWERS["good"], "short": ANSWERS["fair"][1:]})
+    first = [*TRUTH[:3].tolist(), *[None] * (ROWS - 3)]  # three labels that are equal by chance
+    with pytest.raises(InputError, match="no more often than by chance"):
+        oodometer.rank(
+            {
+                "good": {"label": first, "prediction": ANSWERS["good"]},
+                "moved": {"label": first, "prediction": ANSWERS["fair"][order]},
+            }
+        )
     other = [FEW[-4], *FEW[:-4], *FEW[-3:]]
     with pytest.raises(InputError, match="show one order"):
         oodometer.rank({"good": table(P["good"], FEW), "moved": table(P["fair"], other)})

@@ -28,6 +28,7 @@ from .opening import Opener, renamings
 from .rank_options import Asked, check_classes, check_filled, no_clusters
 
 _ANSWERS = ("probabilities", "logits", "candidate_scores", "prediction")
+_ENOUGH_LABELS = 20  # that show one order of rows without the answers
 _SIGMAS = 3.5  # by which answers of two models agree beyond chance
 ROW = "row"  # the number of a row, from 0, which names it where no file has ids
 
@@ -233,11 +234,15 @@ def _numbered(records: Sequence[Predictions], files: Sequence[str]) -> list[Pred
 
 
 def _are_of_one_order(a: Predictions, b: Predictions) -> bool:
-    """Whether two records tell of the same rows in one order: by several labels that are equal row by row, or by
-    predicted classes that agree beyond chance.
+    """Whether two records tell of the same rows in one order: by many labels that are equal row by row, or by predicted
+    classes that agree beyond chance; labels that differ refute it.
     """
     if a.label is not None and b.label is not None and len(np.unique(a.label)) > 1:
-        return bool((a.label == b.label).all())
+        if not np.array_equal(a.label, b.label):
+            return False
+        # the first few rows of files in different orders may have the same labels
+        if (a.label >= 0).sum() >= _ENOUGH_LABELS:
+            return True
     codes = np.asarray(a.predicted), np.asarray(b.predicted)
     counts = np.zeros((int(codes[0].max()) + 1, int(codes[1].max()) + 1), dtype=np.int64)
     np.add.at(counts, codes, 1)
