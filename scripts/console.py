@@ -193,7 +193,7 @@ def same(old: str, new: str, *, counts: bool = False) -> bool:
         a, b = (float(text.replace(",", "")) for text in (number, new_number))
         exact = counts and "." not in number and not behind.lstrip().startswith("%")
         unit = 10.0 ** -len(number.partition(".")[2])
-        if exact and a != b or abs(a - b) >= 1.01 * unit:
+        if (exact and a != b) or abs(a - b) >= 1.01 * unit:
             return False
     return True
 

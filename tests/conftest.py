@@ -438,7 +438,9 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Snapshots of tests that are gone go as well, where whole files are run."""
     option = session.config.option
-    whole = not (option.keyword or option.markexpr or any("::" in arg for arg in session.config.args))
+    whole = not (
+        option.keyword or option.markexpr or any("::" in arg for arg in session.config.args)
+    )
     if option.write_snapshots and whole:
         forget(item for item in session.items if item.path.is_relative_to(ROOT / "tests"))
 

@@ -18,7 +18,7 @@ import importlib.util
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,15 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 FOLDER = TESTS / "snapshots"
 HEAD = re.compile(r"^## (.+) \((\d+)\)\n", re.MULTILINE)
-VARYING = (
-    (re.compile(r"\bprocess \d+"), "process PID"),
-    (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),
-)
+BELOW = r"/[^/\s'\"`,;:)]+"
+PLACES = {
+    re.escape(str(TESTS.parent)): "ROOT",
+    rf"{re.escape(tempfile.gettempdir())}/tmp\w{{8}}\b": "TMP",
+    r"\bprocess \d+": "process PID",
+    r"\boodometer \d+\.\d+\.\d+": "oodometer VERSION",
+    r'"version": "\d+\.\d+\.\d+"': '"version": "VERSION"',
+    r"\b0x[0-9a-f]{6,}": "0xADDRESS",
+}
 
 
 @functools.cache
@@ -77,7 +82,9 @@ class Snapshots:
     def check(self, text: str) -> None:
         """Compare the next text with what is kept; an `AssertionError` shows what differs."""
         __tracebackhide__ = True
-        text = self.steady(text)
+        places = {rf"{re.escape(str(self.base()))}{BELOW}": "TMP"}
+        places[re.escape(os.environ.get("OODOMETER_CACHE") or "no cache")] = "CACHE"
+        text = steady(text, places)
         assert not HEAD.search(text), "the text holds a line that heads a snapshot"
         self.texts.append(text)
         if self.write:
@@ -101,16 +108,18 @@ class Snapshots:
                 f"and the test said {len(self.texts)}"
             )
 
-    def steady(self, text: str) -> str:
-        """The text without what is of this machine and this run: places of files, numbers of processes."""
-        below = r"/[^/\s'\"`,;:)]+"
-        text = re.sub(re.escape(str(self.base())) + below, "TMP", text)
-        text = text.replace(os.environ.get("OODOMETER_CACHE") or "\0", "CACHE")
-        text = text.replace(str(TESTS.parent), "ROOT")
-        text = re.sub(re.escape(tempfile.gettempdir()) + r"/tmp\w{8}\b", "TMP", text)
-        for sign, steady in VARYING:
-            text = sign.sub(steady, text)
-        return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+def steady(text: str, places: Mapping[str, str]) -> str:
+    """The text without what is of this machine and this run: places of files, numbers of processes.
+
+    Parameters
+    ----------
+    text : what was said.
+    places : patterns of places, and what stands for them.
+    """
+    for place, name in (places | PLACES).items():
+        text = re.sub(place, name, text)
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
 
 
 def read(path: Path) -> dict[str, list[str]]:

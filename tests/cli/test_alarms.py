@@ -21,6 +21,8 @@ from oodometer.results import Interval
 from oodometer.results.alarms import AlarmRule
 from oodometer.store import write_predictions
 
+from ..snapshots import raises_snapshot
+
 LOW = Interval(0.90, 0.80, 0.94, 0.95, "empirical")
 
 
@@ -116,28 +118,16 @@ def test_every_rule_of_every_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("below", "drop", "message"),
+    ("below", "drop"),
     [
-        (
-            93,
-            None,
-            r"--fail-below: expected accuracy between 0 and 1 such as 0.93, got 93; divide percents by 100",
-        ),
-        (-0.1, None, r"--fail-below: expected accuracy between 0 and 1"),
-        (
-            None,
-            -0.02,
-            r"--fail-drop: expected a drop of accuracy between 0 and 1 such as 0.02, got -0.02$",
-        ),
-        (
-            {"auprc": 0.5},
-            None,
-            r"--fail-below auprc=0.5: auprc is not estimated here; known: accuracy",
-        ),
+        (93, None),
+        (-0.1, None),
+        (None, -0.02),
+        ({"auprc": 0.5}, None),
     ],
 )
-def test_bounds_that_make_no_sense(below: Any, drop: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_bounds_that_make_no_sense(below: Any, drop: Any) -> None:
+    with raises_snapshot(UsageError):
         alarm_rules(below, drop)
 
 
@@ -268,7 +258,7 @@ def test_in_python(files: Path) -> None:
     assert "ALARM target: accuracy" in repr(found)
     assert found.alarms.where[0].chance == pytest.approx(1.0, abs=0.05)
     assert estimate(files / "reference.csv", files / "target.csv", **asked).alarms is None
-    with pytest.raises(UsageError, match="expected fail_below to be a number"):
+    with raises_snapshot(UsageError):
         estimate(files / "reference.csv", files / "target.csv", fail_below="0.9", **asked)
 
 
@@ -312,9 +302,7 @@ def test_a_metric_besides_the_accuracy(files: Path, capsys: pytest.CaptureFixtur
     )
     assert told.err.startswith("ALARM 2024-03: roc_auc 0.")
     assert main([*asked, "--fail-below", "f2=0.9"]) == 2
-    with pytest.raises(
-        UsageError, match=r"--fail-below: expected mcc between -1 and 1 such as 0.93, got -2"
-    ):
+    with raises_snapshot(UsageError):
         alarm_rules({"mcc": -2}, None, ("mcc",))
 
 

@@ -15,6 +15,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
+from ..snapshots import raises_snapshot
+
 METHODS = ["--method", "source", "--method", "atc"]
 COMMANDS = {
     "estimate": ["estimate", "r.parquet", "t.parquet", *METHODS, "--backtest", "none"],
@@ -108,7 +110,7 @@ def test_what_is_no_result_is_refused(
     assert main(["report", str(tmp_path / "a.json")]) == 2
     shown = capsys.readouterr()
     assert (shown.out, says in shown.err, shown.err.count("\n")) == ("", True, 1)
-    with pytest.raises(InputError, match="expected the JSON of a result"):
+    with raises_snapshot(InputError):
         oodometer.load_result(tmp_path / "b.json")
 
 
@@ -117,7 +119,7 @@ def test_tables_of_numbers_are_refused(tmp_path: Path) -> None:
         json.dumps({"command": "diagnose", "kind": "none", "why": "nothing moved", "findings": []})
     )
     saved = oodometer.load_result(tmp_path / "a.json")
-    with pytest.raises(UsageError, match=r"has no tables of numbers; let diagnose write them"):
+    with raises_snapshot(UsageError):
         saved.to_frame()
 
 

@@ -13,6 +13,8 @@ from oodometer.passes.run_folder import run_folder
 from oodometer.runs import Lock
 from oodometer.verbs.history import runs
 
+from ..snapshots import raises_snapshot
+
 ABOUT = {"verb": "estimate", "reference": "/data/reference.parquet", "target": "/lake/predictions"}
 
 
@@ -57,7 +59,7 @@ def test_each_is_told_by_how_it_stands(home: Path) -> None:
     with Lock(home / "deep/er/killed/lock", home):
         assert next(one.status for one in runs(home / "deep").runs) == "running"
     assert len(runs([home, home / "finished"]).runs) == 4
-    with pytest.raises(InputError, match="expected a folder, got no such folder"):
+    with raises_snapshot(InputError):
         runs(home / "nowhere")
 
 

@@ -20,6 +20,8 @@ from oodometer.cli import main
 from oodometer.errors import UsageError
 from oodometer_lab.shifts import IMAGE_SHIFTS, find_image_shift
 
+from ..snapshots import raises_snapshot
+
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (12, 20, 24, 3), dtype=np.uint8)
 
@@ -297,7 +299,7 @@ def test_places(
 
 
 def test_the_verb_writes_nothing_among_what_it_reads(images: Path) -> None:
-    with pytest.raises(UsageError, match="lie in one another"):
+    with raises_snapshot(UsageError):
         oodometer.shift(images, kind="fog", severity=1, out=images / "out")
 
 
@@ -317,9 +319,9 @@ def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(a["image"], b["image"])
     assert str(one).startswith("Shifted: 1 copy\n  12 images of")
     assert oodometer.load_result(one.save(tmp_path / "one.json")).view() == one.view()
-    with pytest.raises(UsageError, match="Shifting has no table 'numbers'; it has none"):
+    with raises_snapshot(UsageError):
         one.to_frame(library="pyarrow")
-    with pytest.raises(UsageError, match="expected a kind of shift; name one"):
+    with raises_snapshot(UsageError):
         oodometer.shift(arrays, kind=[], severity=2, out=tmp_path / "none")
 
 

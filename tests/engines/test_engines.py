@@ -29,6 +29,8 @@ from oodometer.errors import InputError, MissingExtraError, UsageError, WorkErro
 from oodometer.passes.plan import default_methods
 from oodometer.registry import names
 
+from ..snapshots import raises_snapshot
+
 
 @pytest.mark.parametrize("engine", ["processes", "ray", "spark"])
 def test_everything_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
@@ -96,9 +98,9 @@ def test_engines_are_listed_and_made_by_name() -> None:
     assert isinstance(made, SparkEngine)
     assert (made.address, made.workers) == ("spark://head:7077", None)
     for name in ("local", "processes", "ray", "spark"):
-        with pytest.raises(UsageError, match=r"at least one worker, got 0"):
+        with raises_snapshot(UsageError):
             create_engine(name, 0)
-    with pytest.raises(UsageError, match="takes no argument"):
+    with raises_snapshot(UsageError):
         create_engine("local:2")
 
 
@@ -139,9 +141,7 @@ def test_an_engine_of_somebody_else(folder: Path) -> None:
 def test_a_worker_with_another_version_refuses() -> None:
     order = order_of(len, pickle.dumps)
     assert received(run_part(order, pickle.dumps("abc"))) == 3
-    with pytest.raises(
-        UsageError, match=r"expected workers with oodometer 0.0.0, as here, got .*same version"
-    ):
+    with raises_snapshot(UsageError):
         received(run_part(Order("0.0.0", "", b"not even a pickle"), pickle.dumps("abc")))
 
 
@@ -158,13 +158,11 @@ def test_errors_come_back_as_what_they_are() -> None:
 
     from cloudpickle import dumps
 
-    with pytest.raises(InputError, match=r"a.csv: row 3: expected a number, got abc"):
+    with raises_snapshot(InputError):
         received(run_part(order_of(wrong, dumps), pickle.dumps("abc")))
-    with pytest.raises(WorkError, match=r"a worker on .* failed: Strange: 1 and 2"):
+    with raises_snapshot(WorkError):
         received(run_part(order_of(odd, dumps), pickle.dumps("abc")))
-    with pytest.raises(
-        UsageError, match=r"cannot be sent to other machines .*take the engine local"
-    ):
+    with raises_snapshot(UsageError):
         order_of(lambda part: part, pickle.dumps)
 
 
@@ -203,7 +201,7 @@ def test_an_address_that_does_not_answer(scheme: str, folder: Path, needs: Any) 
 
 def test_an_address_that_is_none(needs: Any) -> None:
     needs("ray")
-    with pytest.raises(UsageError, match=r"expected an address of Ray as HOST:PORT.*got 'head'"):
+    with raises_snapshot(UsageError):
         create_engine("ray:head").fold([1], len, max)
 
 
@@ -225,5 +223,5 @@ def test_spark_without_java_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("pyspark is not installed")
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(UsageError, match=r"needs Java 17 .*default-jre-headless"):
+    with raises_snapshot(UsageError):
         create_engine("spark").fold([1], len, max)

@@ -18,6 +18,8 @@ from oodometer.intervals import clopper_pearson, wilson
 from oodometer.passes.plan import default_methods
 from oodometer.registry import create, names
 
+from ..snapshots import raises_snapshot
+
 # Five outputs that 4, 3, 2, 1 and 0 of four judges accept.
 LADDER = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [1, 1, 0, 0, 0], [1, 0, 0, 0, 0]])
 HAND = Predictions.from_arrays(votes=LADDER)
@@ -83,19 +85,19 @@ def test_arguments_that_make_no_sense(name: str) -> None:
 
 @pytest.mark.parametrize("agree", [1, 2, 5])
 def test_no_majority_makes_no_bounds(agree: int) -> None:
-    with pytest.raises(UsageError, match="a majority of the 4 judges, 3 to 4, got"):
+    with raises_snapshot(UsageError):
         VotingBounds(agree=agree).fit(HAND)
 
 
 def test_a_target_with_fewer_judges_than_must_agree() -> None:
     fitted = VotingBounds(agree=4).fit(HAND)
-    with pytest.raises(UsageError, match="a majority of the 3 judges"):
+    with raises_snapshot(UsageError):
         fitted.estimate(Predictions.from_arrays(votes=LADDER[:3]))
 
 
 def test_parts_with_other_judges_do_not_merge() -> None:
     method = VotingBounds().fit(HAND)
-    with pytest.raises(InputError, match="the same judges, got 4 and 1"):
+    with raises_snapshot(InputError):
         method.merge(
             method.summarize(HAND), method.summarize(Predictions.from_arrays(votes=LADDER[:1]))
         )
@@ -221,9 +223,9 @@ def test_the_oracle_shares_out_ties() -> None:
 
 
 def test_the_oracle_refuses_what_cannot_be() -> None:
-    with pytest.raises(NotApplicable, match="all 2 answers are right"):
+    with raises_snapshot(NotApplicable):
         max_prob_oracle([0.5, 0.6], [1, 1], 1.0, 1.0)
-    with pytest.raises(UsageError, match="correct_recall from 0 to 1, got 97"):
+    with raises_snapshot(UsageError):
         max_prob_oracle([0.5, 0.6], [1, 0], 97, 1.0)
     with pytest.raises(InputError, match="confidence"):
         max_prob_oracle([1.5, 0.6], [1, 0], 1.0, 1.0)
@@ -238,9 +240,9 @@ def test_judges_of_the_target_alone_will_do() -> None:
     found = VotingBounds().fit(reference).estimate(target)
     assert (found.details["lower_bound"], found.details["upper_bound"]) == (0.25, 0.5)
     assert found == VotingBounds().fit(target).estimate(target)
-    with pytest.raises(NotApplicable, match="needs `votes`"):
+    with raises_snapshot(NotApplicable):
         VotingBounds().fit(target).estimate(reference)
-    with pytest.raises(UsageError, match="majority of the 2 judges"):
+    with raises_snapshot(UsageError):
         VotingBounds(agree=3).fit(reference).estimate(target)
 
 
@@ -342,9 +344,9 @@ def test_rates_that_cannot_have_carried_over_are_refused() -> None:
 
 def test_what_it_needs() -> None:
     one = Predictions.from_arrays(votes=[[1, 0, 1]], correct=[1, 1, 1])
-    with pytest.raises(NotApplicable, match="none is wrong"):
+    with raises_snapshot(NotApplicable):
         CorrectedVotes().fit(one)
-    with pytest.raises(InputError, match="2 judges"):
+    with raises_snapshot(InputError):
         CorrectedVotes().fit(
             Predictions.from_arrays(votes=[[1, 0], [1, 0]], correct=[1, 0])
         ).estimate(one)

@@ -27,6 +27,8 @@ from oodometer.headline.natural_shifts import (
 )
 from oodometer.results import Interval
 
+from ..snapshots import raises_snapshot
+
 PRIOR = packaged_prior()
 SIGNS = st.builds(
     ShiftSigns,
@@ -176,7 +178,7 @@ def test_the_adjusted_p_values_know_how_many_parts_were_looked_at() -> None:
 @pytest.mark.parametrize("margin", [-0.01, 1, 3, float("inf")])
 def test_a_margin_is_a_fraction(margin: float) -> None:
     reference, target = series(2, 1)
-    with pytest.raises(UsageError, match=r"margin between 0 and 1 such as 0\.03"):
+    with raises_snapshot(UsageError):
         oodometer.estimate(reference, target, margin=margin, backtest=None)
 
 

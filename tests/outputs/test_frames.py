@@ -19,6 +19,7 @@ from oodometer.results import Interval
 from oodometer.results.prediction import Prediction
 from oodometer.results.view import INTERVAL, Table
 
+from ..snapshots import raises_snapshot
 from .conftest import EVIL, KINDS, METHODS, table
 
 HEADLINE = {"level", "kind", "assumes", "trust", "fell"}
@@ -68,11 +69,9 @@ def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
     assert frame.loc["atc", "value"] == found["atc"].value
     methods = made["estimate"].to_frame("methods", library="pandas")["method"].tolist()
     assert methods == ["headline", *METHODS]
-    with pytest.raises(
-        UsageError, match="has no table 'parts'; it has methods, headline, assumptions"
-    ):
+    with raises_snapshot(UsageError):
         found.to_frame("parts")
-    with pytest.raises(UsageError, match="one of pandas, polars, pyarrow or None, got 'excel'"):
+    with raises_snapshot(UsageError):
         found.to_frame(library="excel")
 
 
@@ -148,7 +147,7 @@ def test_a_number_without_a_table_is_a_table_of_its_own(tmp_path: Path) -> None:
     asked = Prediction("0", "m", "d.csv", None, 50, (0, 1), ("label",), accuracy)
     frame = pd.read_csv(asked.save(tmp_path / "a.csv"))
     assert frame[["result", "value", "kind"]].values.tolist() == [["headline", 0.8, "exact"]]
-    with pytest.raises(UsageError, match="Prediction has no table 'rows'; it has numbers"):
+    with raises_snapshot(UsageError):
         asked.to_frame("rows")
     unknown = replace(asked, accuracy=None).to_frame(library="pandas").iloc[0]
     assert (unknown["result"], unknown["rows"]) == ("headline", 50)

@@ -19,6 +19,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.store import as_source, open_predictions, read_predictions
 
+from ..snapshots import raises_snapshot
+
 Put = Callable[[str, str | bytes], Path]
 HEAD = "prob_cat,prob_dog,label\n"
 GOOD = "0.9,0.1,cat\n"
@@ -196,7 +198,7 @@ def test_column_names_of_parquet_that_are_no_text(tmp_path: Path) -> None:
     pq.write_table(pa.table({"prob_cat": [0.9], "prob_dog": [0.1]}), path)
     path.write_bytes(path.read_bytes().replace(b"prob_cat", b"prob\xffcat"))
     assert "a whole and readable parquet file" in str(refused(path))
-    with pytest.raises(InputError, match="it may be cut off or damaged"):
+    with raises_snapshot(InputError):
         oodometer.load(path)
 
 
@@ -275,7 +277,7 @@ def test_file_that_changes(put: Put, when: str) -> None:
             if when == "after" and batch.first_row == 80:
                 path.unlink()
 
-    with pytest.raises(InputError, match="stays the same while it is read"):
+    with raises_snapshot(InputError):
         one_pass()
 
 
@@ -289,30 +291,25 @@ def test_classes_that_do_not_fit_the_reference(put: Put, tmp_path: Path) -> None
 
 def test_wrong_use(put: Put) -> None:
     path = put("p.csv", HEAD + GOOD)
-    with pytest.raises(
-        UsageError,
-        match=r"no column y to rename to label; its columns are prob_cat, prob_dog, label",
-    ):
+    with raises_snapshot(UsageError):
         open_predictions(path, mapping={"y": "label"})
-    with pytest.raises(UsageError, match="no column age"):
+    with raises_snapshot(UsageError):
         open_predictions(path, extra_columns=["age"])
-    with pytest.raises(UsageError, match="no field 'lable'"):
+    with raises_snapshot(UsageError):
         open_predictions(path).read(["lable"])
-    with pytest.raises(InputError, match="one of the fields features"):
+    with raises_snapshot(InputError):
         open_predictions(path).read(["features"])
-    with pytest.raises(InputError, match="a format among parquet, csv"):
+    with raises_snapshot(InputError):
         open_predictions(path, format="excel")
-    with pytest.raises(InputError, match="distinct column names, got label twice"):
+    with raises_snapshot(InputError):
         open_predictions(put("q.csv", "a,y\n1,1\n"), mapping={"y": "label", "a": "label"})
     for thing in (3, None, [1, 2], np.zeros((2, 2)), object()):
-        with pytest.raises(UsageError, match="holds no predictions; give a path"):
+        with raises_snapshot(UsageError):
             as_source(thing)
 
 
 def test_read_predictions_names_the_file_too(put: Put) -> None:
-    with pytest.raises(
-        InputError, match=r"p\.csv: row 1: column prob_dog: expected a number, got 'x'"
-    ):
+    with raises_snapshot(InputError):
         read_predictions(put("p.csv", HEAD + "1,x,cat\n"))
 
 
@@ -321,8 +318,6 @@ def test_probabilities_of_one_positive_class_in_a_file_are_told_their_column(
 ) -> None:
     path = tmp_path / "p.npz"
     np.savez(path, probabilities=np.array([0.2, 0.9]))
-    with pytest.raises(
-        InputError, match="the probability of one positive class alone belongs in prob_<class>"
-    ):
+    with raises_snapshot(InputError):
         as_source(path).read()
     assert as_source(path, mapping={"probabilities": "prob_1"}).read().predicted.tolist() == [0, 1]

@@ -16,6 +16,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.inference.paired import Paired
 from oodometer.inference.reliability import pass_at_k, pass_hat_k
 
+from ..snapshots import raises_snapshot
+
 
 def answers(questions: int, repeats: int, seed: int) -> tuple[dict[str, Any], np.ndarray]:
     """Rows of a system, and how many answers of each question are right."""
@@ -76,13 +78,13 @@ def test_three_systems_are_told_apart_or_not() -> None:
 
 
 def test_a_majority_needs_answers_and_enough_of_them() -> None:
-    with pytest.raises(InputError, match=r"maj@k can be told, got needs correct and prediction"):
+    with raises_snapshot(InputError):
         compare([A, B], metrics=["maj@3"])
-    with pytest.raises(InputError, match="needs 5 answers to every question; one has 4"):
+    with raises_snapshot(InputError):
         compare([A, B], metrics=["pass^5"])
-    with pytest.raises(UsageError, match="leave one of them out"):
+    with raises_snapshot(UsageError):
         compare([A, B], metrics=["pass^2"], judge=["j"], labels="human")
-    with pytest.raises(UsageError, match=r"expected pass@4, pass\^4 or maj@4"):
+    with raises_snapshot(UsageError):
         compare([A, B], metrics=["f1"])
     given = [
         {**rows, "prediction": ["x" if right else "y" for right in rows["correct"]]}

@@ -14,6 +14,8 @@ import scipy.stats
 
 from oodometer import InputError, compare
 
+from ..snapshots import raises_snapshot
+
 
 def answers(right: Any, **more: Any) -> dict[str, Any]:
     """A file of one model: which rows are right, with a confidence that says nothing."""
@@ -189,40 +191,25 @@ TWICE = {"id": ["q1", "q1", "q2"], "label": ["a", "b", "a"], "prediction": ["a",
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    "change",
     [
-        (
-            lambda one: {**one, "id": [f"gsm8k/{name}" for name in one["id"]]},
-            r"none in common.*one has a prefix",
-        ),
-        (lambda one: {**one, "id": [f"x{name}" for name in one["id"]]}, "write the ids alike"),
-        (
-            lambda one: {**one, "group": ["other"] * 60},
-            r"row 1: column group: expected gsm as in .*read them without groups",
-        ),
-        (lambda one: TWICE, r"row 2: column label: .*'q1' again; give each question its own id"),
-        (
-            lambda one: {"id": one["id"], "score": np.linspace(0, 1, 60)},
-            "or a `score` in all files",
-        ),
-        (
-            lambda one: {**one, "id": ["q0", "q0", *one["id"][2:]], "epoch": [1] * 60},
-            "each id once in an epoch",
-        ),
+        lambda one: {**one, "id": [f"gsm8k/{name}" for name in one["id"]]},
+        lambda one: {**one, "id": [f"x{name}" for name in one["id"]]},
+        lambda one: {**one, "group": ["other"] * 60},
+        lambda one: TWICE,
+        lambda one: {"id": one["id"], "score": np.linspace(0, 1, 60)},
+        lambda one: {**one, "id": ["q0", "q0", *one["id"][2:]], "epoch": [1] * 60},
     ],
 )
-def test_other_questions_are_refused(change: Any, words: str) -> None:
+def test_other_questions_are_refused(change: Any) -> None:
     one, other = runs(group=["gsm"] * 60)
-    with pytest.raises(InputError, match=words):
+    with raises_snapshot(InputError):
         compare([one, change(other)])
 
 
 def test_other_labels_under_one_id_are_refused() -> None:
     one = {"id": [1, 2, 3], "label": ["a", "b", "c"], "prediction": ["a", "b", "b"]}
-    with pytest.raises(
-        InputError,
-        match=r"row 3: column label: expected c as in .*, since the id 3 is the same, got a",
-    ):
+    with raises_snapshot(InputError):
         compare([one, {**one, "label": ["a", "b", "a"]}])
 
 
@@ -299,7 +286,7 @@ def test_scores_are_compared_by_their_means() -> None:
         [{**file, "score": 1 + 4 * file["score"]} for file in (one, other)], scale=(1, 5)
     ).difference
     assert (graded["value"], graded["lower"]) == pytest.approx((4 * gap["value"], 4 * gap["lower"]))
-    with pytest.raises(InputError, match="a score from 0 to 1"):
+    with raises_snapshot(InputError):
         compare([{**one, "score": 2 * one["score"]}, other], scale=(0, 1))
     both = compare([{**file, "correct": file["score"] > 0.5} for file in (one, other)])
     assert both.difference["metric"] == "accuracy"
@@ -310,10 +297,7 @@ def test_an_id_that_repeats_with_another_input_names_no_question() -> None:
     rng = np.random.default_rng(7)
     one = {"id": [f"q{i % 30}" for i in range(60)], "input": [f"question {i}" for i in range(60)]}
     files = [{**one, "correct": rng.random(60) < share} for share in (0.5, 0.6)]
-    with pytest.raises(
-        InputError,
-        match=r"row 31: column input: .*'question 0' as in row 1, got 'question 30'.*`epoch`",
-    ):
+    with raises_snapshot(InputError):
         compare(files)
     numbered = [
         {**file, "epoch": [1] * 30 + [2] * 30} for file in files

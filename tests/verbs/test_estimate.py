@@ -21,6 +21,8 @@ from oodometer.store import Part, Source, write_predictions
 from oodometer.store.memory import RecordSource
 from oodometer.testing import example_record
 
+from ..snapshots import raises_snapshot
+
 REFERENCE = example_record(600, seed=1)
 TARGET = example_record(400, seed=2, difficulty=1.6)
 UNLABELLED = TARGET.without_labels()
@@ -191,7 +193,7 @@ def test_several_references_are_one() -> None:
     found = estimate(parts, slim(UNLABELLED))
     same(found, usual(slim_only=True))
     assert found.reference["rows"] == 600
-    with pytest.raises(UsageError, match=r"give at least one reference"):
+    with raises_snapshot(UsageError):
         estimate([], UNLABELLED)
 
 
@@ -209,60 +211,42 @@ def test_methods_that_are_asked_for_come_in_that_order() -> None:
     assert [e.method for e in found.estimates] == wanted
     for name in wanted:
         assert found[name].method == name
-    with pytest.raises(UsageError, match=r"there is no estimate by 'doc'; there is votes, "):
+    with raises_snapshot(UsageError):
         _ = found["doc"]
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"methods": ["source", "atcc"]}, r"unknown estimator 'atcc'; did you mean atc"),
-        ({"methods": ["source", "threshold:margn"]}, r"unknown score 'margn'; did you mean margin"),
-        (
-            {"methods": ["ac:energy"]},
-            r"the score 'energy' does not read as a probability; use threshold:energy instead",
-        ),
-        (
-            {"methods": ["doc:margin"]},
-            r"the estimator 'doc' takes no argument, got 'doc:margin'; write 'doc'",
-        ),
-        *(
-            ({"level": level}, r"expected a level between 0 and 1 such as 0.95")
-            for level in (0, 1, 95, -1)
-        ),
-        ({"by": "group", "every": "1d"}, r"give by= or every=, not both"),
-        ({"every": "daily"}, r"expected chunks such as .* 7d, 2w or 1000rows, got 'daily'"),
-        ({"every": "1d"}, r"every needs the column `time`"),
-        ({"target_accuracies": [95]}, r"expected an accuracy between 0 and 1 such as 0.95, got 95"),
-        (
-            {"calibrator": "temprature"},
-            r"unknown calibrator 'temprature'; did you mean temperature",
-        ),
-        ({"workers": 0}, r"at least one worker.* got 0"),
-        ({"engine": "cloud"}, r"unknown engine 'cloud'; `oodometer.methods` lists them"),
+        {"methods": ["source", "atcc"]},
+        {"methods": ["source", "threshold:margn"]},
+        {"methods": ["ac:energy"]},
+        {"methods": ["doc:margin"]},
+        *({"level": level} for level in (0, 1, 95, -1)),
+        {"by": "group", "every": "1d"},
+        {"every": "daily"},
+        {"every": "1d"},
+        {"target_accuracies": [95]},
+        {"calibrator": "temprature"},
+        {"workers": 0},
+        {"engine": "cloud"},
     ],
 )
-def test_calls_that_make_no_sense(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_calls_that_make_no_sense(options: dict[str, Any]) -> None:
+    with raises_snapshot(UsageError):
         estimate(REFERENCE, UNLABELLED, **options)
 
 
 @pytest.mark.parametrize(
-    ("reference", "target", "message"),
+    ("reference", "target"),
     [
-        (UNLABELLED, REFERENCE, r"expected a labelled reference: .*first, \(reference, target\)"),
-        (REFERENCE, UNLABELLED.slice(0, 0), r"expected at least one row, got none"),
-        (
-            REFERENCE,
-            UNLABELLED,
-            r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says",
-        ),
+        (UNLABELLED, REFERENCE),
+        (REFERENCE, UNLABELLED.slice(0, 0)),
+        (REFERENCE, UNLABELLED),
     ],
 )
-def test_data_that_cannot_be_used(
-    reference: Predictions, target: Predictions, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
+def test_data_that_cannot_be_used(reference: Predictions, target: Predictions) -> None:
+    with raises_snapshot(InputError):
         estimate(slim(reference), slim(target), methods=["gde", "votes"])
 
 
@@ -278,7 +262,7 @@ def test_methods_that_do_not_apply_are_skipped_with_a_reason() -> None:
     assert skipped["threshold:energy"] == "needs `logits`; there are only label, probabilities"
     assert skipped["threshold-distance"] == "needs `features`; there are only label, probabilities"
     assert {e.method for e in found.estimates} | set(skipped) == set(default_methods())
-    with pytest.raises(UsageError, match=r"there is no estimate by 'gde': needs `members`"):
+    with raises_snapshot(UsageError):
         _ = found["gde"]
 
 
@@ -397,9 +381,9 @@ def test_slices_by_class_and_by_group() -> None:
     assert {
         p.place["value"] for p in estimate(reference, target, by="group", methods=["ac"]).slices
     } == {"even", "odd"}
-    with pytest.raises(UsageError, match=r"there is no column 'features' to slice by"):
+    with raises_snapshot(UsageError):
         estimate(reference, target, by="features")
-    with pytest.raises(UsageError, match=r"no column nowhere"):
+    with raises_snapshot(UsageError):
         estimate(reference, target, by="nowhere")
 
 
@@ -408,7 +392,7 @@ def test_a_column_of_identifiers_is_refused(parts: int, monkeypatch: pytest.Monk
     """In a target of one part as in one of many."""
     monkeypatch.setattr("oodometer.verbs.target_plan.PART_ROWS", parts)
     target = fields_of(TARGET, "probabilities", columns={"id": np.arange(400)})
-    with pytest.raises(UsageError, match=r"the column 'id' has more than 200 distinct values"):
+    with raises_snapshot(UsageError):
         estimate(slim(REFERENCE), target, by="id", methods=["ac"])
 
 
@@ -521,10 +505,7 @@ def test_labels_go_with_a_piece_of_a_record() -> None:
 
 @pytest.mark.parametrize("count", [50, 399, 401, 500])
 def test_as_many_labels_as_rows(count: int) -> None:
-    with pytest.raises(
-        InputError,
-        match=rf"expected as many labels as target rows .*, got {count}; give one for each",
-    ):
+    with raises_snapshot(InputError):
         estimate(
             slim(REFERENCE), slim(UNLABELLED), labels={"label": [0] * count}, methods=["source"]
         )
@@ -586,9 +567,7 @@ def test_a_calibrator_by_name(name: str) -> None:
 
 def test_a_calibrator_that_the_reference_cannot_feed() -> None:
     confident = Predictions.from_confidence([0.5, 0.9], correct=[0, 1])
-    with pytest.raises(
-        NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"
-    ):
+    with raises_snapshot(NotApplicable):
         estimate(confident, confident, calibrator="temperature")
 
 
@@ -898,7 +877,7 @@ def test_chunks_of_seconds_over_hours_are_refused() -> None:
     many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(
         len(many["time"])
     ) * np.timedelta64(60, "s")
-    with pytest.raises(UsageError, match=r"every makes more than 1000 chunks"):
+    with raises_snapshot(UsageError):
         estimate(REFERENCE, many, every="1m")
 
 
@@ -910,9 +889,7 @@ def test_a_file_is_no_place_for_backtests(tmp_path: Path) -> None:
     ):
         if why == "a file":
             place.write_text("{}")
-        with pytest.raises(
-            UsageError, match=rf"backtest: expected auto, none or a folder .*json \({why}\); name"
-        ):
+        with raises_snapshot(UsageError):
             estimate(slim(REFERENCE), slim(UNLABELLED), backtest=place)
     assert not (tmp_path / "nope.json").exists()
     estimate(

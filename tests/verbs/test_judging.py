@@ -14,6 +14,8 @@ import pytest
 import oodometer
 from oodometer.errors import InputError, OodometerError, UsageError
 
+from ..snapshots import raises_snapshot
+
 RNG = np.random.default_rng(0)
 GOOD = RNG.random(600) < 0.6
 SAID = np.where(GOOD, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
@@ -85,9 +87,7 @@ def test_verdicts_in_all_words_are_the_same(words: tuple[Any, Any]) -> None:
 
 def test_a_word_that_passes_can_be_named() -> None:
     data = table(passed=["fine" if said else "flawed" for said in SAID])
-    with pytest.raises(
-        InputError, match=r"row 1: column passed: expected a verdict .* judge=.passed=WORD."
-    ) as error:
+    with raises_snapshot(InputError) as error:
         run(data)
     assert error.value.row == 1
     assert run(data, judge="passed=fine").estimate == run().estimate
@@ -119,7 +119,7 @@ def test_grades_have_a_mean_on_their_scale() -> None:
     assert 3 < result.estimate.lower < result.estimate.upper < 5
     assert result.judges[0].correlation.lower > 0.2
     assert any("--scale" in warning for warning in run(table(passed=grade, human=human)).warnings)
-    with pytest.raises(InputError, match="grades from 1 to 4"):
+    with raises_snapshot(InputError):
         run(table(passed=grade, human=human), scale=(1, 4))
 
 
@@ -141,21 +141,19 @@ def test_groups_and_clusters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "says"),
+    ("data", "options"),
     [
-        ({"passed": (~SAID).tolist()}, {}, r"agree with human more often than chance"),
-        ({}, {"judge": "human", "labels": "passed"}, r"judge=.passed., labels=.human."),
-        ({}, {"labels": "passed"}, "both name passed"),
-        ({}, {"judge": "pased"}, "did you mean passed"),
-        ({}, {"labels": "humann"}, "did you mean human"),
-        ({"human": [None] * 600}, {}, "no row has people's verdict"),
-        ({"passed": [None] * 600}, {}, "a verdict in every row"),
+        ({"passed": (~SAID).tolist()}, {}),
+        ({}, {"judge": "human", "labels": "passed"}),
+        ({}, {"labels": "passed"}),
+        ({}, {"judge": "pased"}),
+        ({}, {"labels": "humann"}),
+        ({"human": [None] * 600}, {}),
+        ({"passed": [None] * 600}, {}),
     ],
 )
-def test_faults_are_told_with_their_remedy(
-    data: dict[str, Any], options: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(OodometerError, match=says):
+def test_faults_are_told_with_their_remedy(data: dict[str, Any], options: dict[str, Any]) -> None:
+    with raises_snapshot(OodometerError):
         run(table(**data), **options)
 
 
@@ -250,18 +248,15 @@ def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "says"),
+    "models",
     [
-        ([table()] * 3, "compares two models"),
-        ([table(), table(human=[None] * 600)], "label some rows of both files"),
-        (
-            [{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}],
-            "as many rows",
-        ),
+        [table()] * 3,
+        [table(), table(human=[None] * 600)],
+        [{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}],
     ],
 )
-def test_faults_of_two_models_under_one_judge(models: list[Any], says: str) -> None:
-    with pytest.raises(OodometerError, match=says):
+def test_faults_of_two_models_under_one_judge(models: list[Any]) -> None:
+    with raises_snapshot(OodometerError):
         oodometer.compare(models, **BOTH)
 
 
@@ -310,7 +305,7 @@ def test_a_gate_over_judged_models_and_a_word_that_is_no_population() -> None:
     assert result.gate.difference.upper == pytest.approx(result.estimate.upper)
     assert str(result).splitlines()[2].strip().startswith("Gate: ")
     assert result.to_dict()["gate"]["verdict"] == "worse"
-    with pytest.raises(UsageError, match="expected target"):
+    with raises_snapshot(UsageError):
         oodometer.compare(files, target="both", **BOTH)
     with pytest.raises(UsageError, match="anytime"):
         oodometer.compare(files, fail_drop=0.02, anytime=True, **BOTH)

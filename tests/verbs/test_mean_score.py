@@ -14,6 +14,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.inference.clusters import cluster_keys
 from oodometer.inference.means import bounded_mean
 
+from ..snapshots import raises_snapshot
+
 RNG = np.random.default_rng(7)
 GRADES = [1, 3, 4, 4, 5, 5, 2, 4, 5, 3, 4, 5]
 IDS = [f"q{i}" for i in range(20)] * 10
@@ -100,25 +102,21 @@ def test_a_named_cluster_widens_the_mean_and_says_by_how_much() -> None:
     assert together.width > 2 * alone.width
     assert about["design_effect"] > 5
     assert about["clusters"] == 20
-    with pytest.raises(UsageError, match="one value in all rows"):
+    with raises_snapshot(UsageError):
         evaluate({**rows, "passage": [1] * 200}, cluster="passage")
 
 
 @pytest.mark.parametrize(
-    ("rows", "how", "says"),
+    ("rows", "how"),
     [
-        (
-            {"score": [1, 7, 2]},
-            {"scale": (1, 5)},
-            "row 2: column score: expected a score from 1 to 5, got 7",
-        ),
-        ({"score": [3, 3, 3]}, {}, "every score is 3, which tells no scale"),
-        ({"score": [None, None]}, {}, "or a `score`, got none"),
-        ({"score": [1, float("inf")]}, {}, "row 2: column score: expected a finite score, got inf"),
+        ({"score": [1, 7, 2]}, {"scale": (1, 5)}),
+        ({"score": [3, 3, 3]}, {}),
+        ({"score": [None, None]}, {}),
+        ({"score": [1, float("inf")]}, {}),
     ],
 )
-def test_what_is_no_mean_is_refused(rows: dict[str, Any], how: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
+def test_what_is_no_mean_is_refused(rows: dict[str, Any], how: dict[str, Any]) -> None:
+    with raises_snapshot(InputError):
         evaluate(rows, **how)
 
 

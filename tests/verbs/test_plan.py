@@ -14,6 +14,8 @@ from oodometer.cli.main import main
 from oodometer.errors import UsageError
 from oodometer.inference.power import components
 
+from ..snapshots import raises_snapshot
+
 RNG = np.random.default_rng(0)
 
 
@@ -153,28 +155,25 @@ def test_a_judge_of_two_pilots_leaves_fewer_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    "options",
     [
-        ({}, "say what is known"),
-        ({"accuracy": 0.95, "difference": 0.1}, "cannot change by"),
-        ({"accuracy": 0.7, "correlation": 0.99, "difference": 0.1}, "at most 0.76"),
-        ({"accuracy": 0.7, "correlation": 0.8, "within": 0.3}, "at most 0.7"),
-        ({"accuracy": 70}, "between 0 and 1"),
-        ({"accuracy": 0.7, "difference": 0}, "other than 0"),
-        ({"accuracy": 0.7, "questions": [0]}, "whole numbers from 1"),
-        ({"accuracy": 0.7, "human_labels": [50]}, "judge_correlation"),
-        (
-            {"accuracy": 0.7, "human_labels": [50], "judge_correlation": 0.5, "epochs": [2]},
-            "leave epochs out",
-        ),
-        ({"pilots": pilots(), "accuracy": 0.7}, "leave accuracy out"),
-        ({"pilots": pilots(), "correlation": 0.7}, "leave within"),
-        ({"pilots": [*pilots(), pilots()[0]]}, "one pilot or two"),
-        ({"pilots": pilots()[:1], "judge": "j", "labels": "h"}, "give two"),
+        {},
+        {"accuracy": 0.95, "difference": 0.1},
+        {"accuracy": 0.7, "correlation": 0.99, "difference": 0.1},
+        {"accuracy": 0.7, "correlation": 0.8, "within": 0.3},
+        {"accuracy": 70},
+        {"accuracy": 0.7, "difference": 0},
+        {"accuracy": 0.7, "questions": [0]},
+        {"accuracy": 0.7, "human_labels": [50]},
+        {"accuracy": 0.7, "human_labels": [50], "judge_correlation": 0.5, "epochs": [2]},
+        {"pilots": pilots(), "accuracy": 0.7},
+        {"pilots": pilots(), "correlation": 0.7},
+        {"pilots": [*pilots(), pilots()[0]]},
+        {"pilots": pilots()[:1], "judge": "j", "labels": "h"},
     ],
 )
-def test_what_makes_no_sense_is_refused(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_what_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
+    with raises_snapshot(UsageError):
         oodometer.plan(**options)
 
 

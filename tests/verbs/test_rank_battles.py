@@ -15,6 +15,7 @@ from oodometer.cli.main import main
 from oodometer.errors import InputError, UsageError
 from oodometer.results.preferences import Preferences
 
+from ..snapshots import raises_snapshot
 from ..store.harness.shapes_of_tools import arena_hard
 
 MODELS = {"large": 0.9, "medium": 0.2, "small": -1.1}
@@ -167,14 +168,14 @@ def test_what_cannot_be_ranked_is_refused(tmp_path: Path) -> None:
         for winner in ("model_a", "model_b")
     ]
     path = written(tmp_path / "apart.jsonl", apart)
-    with pytest.raises(InputError, match="got c and d, which never met a and b"):
+    with raises_snapshot(InputError):
         rank(path)
     path = written(tmp_path / "arena.jsonl", rows(10))
-    with pytest.raises(UsageError, match="examples is for models that answer"):
+    with raises_snapshot(UsageError):
         rank(path, examples=path)
-    with pytest.raises(UsageError, match="there is no column nope"):
+    with raises_snapshot(UsageError):
         rank(path, cluster="nope")
-    with pytest.raises(UsageError, match="expected at least two models"):
+    with raises_snapshot(UsageError):
         rank(written(tmp_path / "one.jsonl", [{"id": 1, "correct": 1}]))
     sure = [{**row, "winner": "model_a", "model_a": "x", "model_b": "y"} for row in rows(10)]
     found = ranked(written(tmp_path / "sure.jsonl", sure))

@@ -16,6 +16,8 @@ from oodometer.metrics.votes import absolute, paired_gap
 from oodometer.store import write_predictions
 from oodometer_lab.verbs.discriminate.vote_study import VoteStudy, vote_study
 
+from ..snapshots import raises_snapshot
+
 
 def outputs(rows: int, accuracy: float, seed: int, **more: Any) -> Predictions:
     """Five judges that share some mistakes, and a confidence that is too high."""
@@ -141,9 +143,9 @@ def test_what_cannot_be_compared_is_skipped() -> None:
     assert "needs `probabilities`, `logits`, `confidence`" in bare.skipped[0].why
     alone = vote_study(TARGET)
     assert [(s.method, "reference" in s.why) for s in alone.skipped] == [("atc", True)]
-    with pytest.raises(UsageError, match="there is no 'atc': needs a labelled reference"):
+    with raises_snapshot(UsageError):
         _ = alone["atc"]
-    with pytest.raises(UsageError, match="no row of the study"):
+    with raises_snapshot(UsageError):
         _ = alone["best"]
 
 
@@ -162,20 +164,18 @@ def test_edges() -> None:
 
 
 def test_faults() -> None:
-    with pytest.raises(
-        InputError, match=r"column `votes` .* got confidence, correct; let judges vote"
-    ):
+    with raises_snapshot(InputError):
         vote_study({"confidence": [0.5], "correct": [1]})
     for truth in ({}, {"correct": [None]}, {"label": [0]}):
-        with pytest.raises(InputError, match="at least one row of known truth"):
+        with raises_snapshot(InputError):
             vote_study({"votes": [[1]], **truth})
-    with pytest.raises(UsageError, match="sizes from 1 to 700"):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, sizes=[10, 701])
-    with pytest.raises(UsageError, match="at least one draw"):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, draws=0)
     with pytest.raises(UsageError, match="level"):
         vote_study(TARGET, level=95)
-    with pytest.raises(UsageError, match="level of confidence"):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, gamma=50)
 
 
@@ -203,7 +203,5 @@ def test_bounds_of_which_some_judges_may_disagree() -> None:
     assert study["max-prob-oracle-mean"].value.value == pytest.approx(oracle.mean.value)
     whole = vote_study(TARGET, reference=REFERENCE, sizes=[50, 700], agree=5)
     assert whole.to_dict() == STUDY.to_dict()
-    with pytest.raises(
-        UsageError, match="expected agree to be a majority of the 5 judges, 3 to 5, got 2"
-    ):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, agree=2)

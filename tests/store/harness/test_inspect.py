@@ -20,6 +20,8 @@ from oodometer.scores import natural_confidence, sequence_probability
 from oodometer.store import read_predictions, write_predictions
 from oodometer.store.harness import LogOptions, log_kind, read_logs
 
+from ...snapshots import raises_snapshot
+
 LOGS = (
     Path(__file__).parent / "logs"
 )  # written by inspect-ai 0.3.285 and its mock model, events left out
@@ -403,7 +405,7 @@ def test_a_second_log_in_one_file_is_refused(tmp_path: Path) -> None:
     text = json.dumps(given(SUMS))
     path = tmp_path / "two.json"
     path.write_text(f"{text}\n{text}\n")
-    with pytest.raises(InputError, match="expected one log a file, got more behind it"):
+    with raises_snapshot(InputError):
         read(path)
 
 
