@@ -18,6 +18,7 @@ import importlib.util
 import os
 import re
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 FOLDER = TESTS / "snapshots"
 HEAD = re.compile(r"^## (.+) \((\d+)\)\n", re.MULTILINE)
+LONGEST = 400  # a longer line is folded, so that a difference can be read
 BELOW = r"/[^/\s'\"`,;:)]+"
 PLACES = {
     re.escape(str(TESTS.parent)): "ROOT",
@@ -119,7 +121,13 @@ def steady(text: str, places: Mapping[str, str]) -> str:
     """
     for place, name in (places | PLACES).items():
         text = re.sub(place, name, text)
-    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+    lines = [line.rstrip() for line in text.strip("\n").split("\n")]
+    return "\n".join(line if len(line) <= LONGEST else folded(line) for line in lines)
+
+
+def folded(line: str) -> str:
+    """A long line as several, cut at spaces alone."""
+    return textwrap.fill(line, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def read(path: Path) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer.inference.clusters import cluster_keys
 from oodometer.inference.means import bounded_mean
 
-from ..snapshots import raises_snapshot
+from ..snapshots import assert_snapshot, raises_snapshot
 
 RNG = np.random.default_rng(7)
 GRADES = [1, 3, 4, 4, 5, 5, 2, 4, 5, 3, 4, 5]
@@ -33,7 +33,7 @@ def test_a_file_of_scores_alone_is_read_without_a_confidence() -> None:
         1.0,
         3,
     )
-    assert "1 of 4 rows have no known score and were left out" in result.warnings
+    assert_snapshot(result.warnings)
 
 
 def test_a_scale_that_is_not_given_is_said() -> None:
@@ -138,4 +138,4 @@ def test_the_terminal_shows_the_mean_the_tasks_and_the_design(
         assert words in out
     path.write_text("id,grade,group\n" + rows)
     assert main(["evaluate", str(path), "--scale", "2,5", "--map", "grade=score"]) == 2
-    assert "row 1: column grade: expected a score from 2 to 5, got 1" in capsys.readouterr().err
+    assert_snapshot(capsys.readouterr().err)

@@ -13,7 +13,7 @@ import pytest
 import oodometer
 from oodometer.errors import InputError
 
-from ..snapshots import raises_snapshot
+from ..snapshots import assert_snapshot, raises_snapshot
 
 RNG = np.random.default_rng(0)
 NAMES = np.array(["bee", "cat", "dog"])
@@ -80,7 +80,7 @@ def test_files_with_columns_of_their_own_are_read_as_elsewhere(tmp_path: Path) -
         table(p, FEW).assign(loan_id=np.arange(ROWS) + 100).to_csv(paths[-1], index=False)
     found = oodometer.rank(paths)
     assert (found.labelled, found.ranking[0].model) == (12, "good")
-    assert any("read y as label" in line for line in found.warnings)
+    assert_snapshot(found.warnings)
     known = oodometer.rank(paths, reference=[table(p, TRUTH) for p in P.values()])
     assert known.ranking[0].model == "good"
     alone = oodometer.evaluate(paths[0])

@@ -18,7 +18,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer.passes.plan import default_methods
 from oodometer.predictions import Predictions
 
-from ..snapshots import raises_snapshot
+from ..snapshots import assert_snapshot, raises_snapshot
 from ..store.forms import AXES, CLASSES, FORMS, in_order, made, named_record
 
 # Every method that these data can feed. Rows whose two best classes are exactly as probable are among them: the verbs
@@ -220,10 +220,10 @@ def test_labels_without_a_key_are_joined_by_position_and_it_is_said(tmp_path: Pa
     labels = truth(NUMBERS, "csv", tmp_path)
     found = oodometer.estimate(REFERENCE, UNLABELLED, labels=labels, methods=["ac"], backtest=None)
     assert found.target["accuracy"]["value"] == pytest.approx(TARGET.accuracy)
-    assert any("joined by position" in warning for warning in found.warnings)
+    assert_snapshot(found.warnings)
     bare = oodometer.estimate(REFERENCE, Predictions.from_probabilities(
         UNLABELLED.probabilities, classes=CLASSES), labels=labels, methods=["ac"], backtest=None)  # fmt: skip
-    assert not any("joined by position" in warning for warning in bare.warnings)
+    assert_snapshot(bare.warnings)
     with raises_snapshot(InputError):
         labelled(truth(range(119), "csv", tmp_path))
 
