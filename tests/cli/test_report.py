@@ -15,7 +15,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
-from ..snapshots import raises_snapshot
+from ..snapshots import assert_snapshot, raises_snapshot
 
 METHODS = ["--method", "source", "--method", "atc"]
 COMMANDS = {
@@ -136,8 +136,5 @@ def test_a_damaged_part_is_refused_where_the_page_reads_it(
     told = json.loads(kept.read_text())
     kept.write_text(json.dumps(told | {"diagnosis": {**told["diagnosis"], "findings": 1.5}}))
     assert main(["report", str(kept), "--report", str(page)]) == 2
-    assert (
-        "a.json: expected a result as it was written, got one that cannot be shown"
-        in capsys.readouterr().err
-    )
+    assert_snapshot(capsys.readouterr().err)
     assert not page.exists()

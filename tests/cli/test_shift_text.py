@@ -18,7 +18,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.verbs.shift.text import Rows
 
 from ..shifts.test_wordnet import write_wordnet
-from ..snapshots import raises_snapshot
+from ..snapshots import assert_snapshot, raises_snapshot
 
 DIALOGUES = [
     {"id": "a", "turns": ["Is the house big?", "The house is big.", "Good.", "Bye!"]},
@@ -76,10 +76,7 @@ def test_every_turn_but_the_first_is_a_reply(
         },
     ]
     said = " ".join(capsys.readouterr().out.split())
-    assert "4 contexts of dialogues" in said
-    assert "1 row without one: a dialogue of one turn, which has no reply" in said
-    assert "1 row without one: a dialogue without turns" in said
-    assert "2 left out: too few turns to delete one" in said
+    assert_snapshot(said)
     told = json.loads(out.with_suffix(".manifest.json").read_text())
     expected = ("insufficient-context", "1/2", 0, oodometer.__version__)
     assert (told["kind"], told["severity"], told["seed"], told["version"]) == expected

@@ -42,7 +42,7 @@ from oodometer.passes.metrics import (
 )
 from oodometer.passes.plan import choose, fit_plan
 
-from ..snapshots import raises_snapshot
+from ..snapshots import assert_snapshot, raises_snapshot
 
 NAMES = [name for name in CLASS_METRICS if name not in ("expected_value", *SCORES)]
 
@@ -290,7 +290,7 @@ def test_label_shift_that_merely_fits_has_no_voice(fallen):
         assert abs(made.value - made.truth.value) < 0.05
         assert made.headline.trust != "high"
         assert set(made.assumptions) == {"natural", "none", "label", "covariate"}
-        assert "predictions and confidence" in made.assumptions["none"].refuted
+        assert_snapshot(made.assumptions["none"].refuted)
     for name in ("precision", "f1"):
         assert np.mean([one.metrics[name].interval.width for one in fallen]) < 0.3
 
@@ -308,7 +308,7 @@ def test_class_shares_that_explain_every_bin_are_believed():
     assert abs(made.value - made.truth.value) < 0.05 < abs(made["cbpe"].value - made.truth.value)
     assert made.lower <= made.truth.value <= made.upper
     assert made.headline.bands["unchanged"].value == made["cbpe"].value
-    assert "one change of the class shares explains all" in made.headline.why
+    assert_snapshot(made.headline.why)
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_a_small_change_of_the_inputs_is_not_taken_for_label_shift():
     assert made.value == made["cbpe"].value
     assert abs(made.value - made.truth.value) < 0.05
     assert made.lower <= made["label-shift"].value
-    assert "as well as other inputs do" in made.headline.why
+    assert_snapshot(made.headline.why)
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_where_label_shift_is_refuted_it_is_left_out():
     made = estimate(outside_draw(3, 3000), outside_draw(4, 3000, 0.2, 2.4), **asked).metrics[
         "precision"
     ]
-    assert "no class prior explains" in made.assumptions["label"].refuted
+    assert_snapshot(made.assumptions["label"].refuted)
     assert made["label-shift"].details["refuted"]
     assert made.method == "cbpe"
     assert made.headline.bands["unchanged"].width == pytest.approx(made["cbpe"].interval.width)
@@ -565,7 +565,7 @@ def test_priors_of_metrics_in_the_form_of_before_are_refused_with_a_remedy(tmp_p
     )
     with raises_snapshot(InputError) as caught:
         estimate(binary(200, 12), binary(200, 13), prior=tmp_path / "prior.json", backtest=None)
-    assert "priors of metrics of format 1, got format none" in str(caught.value)
+    assert_snapshot(str(caught.value))
 
 
 def test_both_hypotheses_are_heard_in_their_shares():
@@ -747,7 +747,7 @@ def test_no_reference_row_is_no_proof_of_zero(name):
     found = estimate(four(900, 0, "cow"), four(900, 1), metrics=[name, "recall:ant"], backtest=None)
     assert list(found.metrics) == ["recall:ant"]
     (why,) = [one.why for one in found.skipped if one.method == name]
-    assert "no labelled reference row is of class 'cow'" in why
+    assert_snapshot(why)
     assert any(name in warning and "'cow'" in warning for warning in found.warnings)
     assert {one["method"] for one in found.to_dict()["skipped"]} >= {name}
 
@@ -891,12 +891,10 @@ def one_class(rows=60):
 def test_a_reference_of_one_class_gets_an_answer_and_no_test_of_class_shares():
     reference, target = one_class()
     found = estimate(reference, target, backtest=None)
-    assert any(
-        "no class prior explains the target" in said for said in found["label-shift"].warnings
-    )
+    assert_snapshot(found["label-shift"].warnings)
     label = next(one for one in found.diagnosis.findings if one.name == "label shift")
     assert label.p_value is None
-    assert "not tested: all labelled reference rows are of one class" in label.says
+    assert_snapshot(label.says)
     assert found.diagnosis.kind == "unknown"
     assert diagnose(reference, target).to_dict()["kind"] == "unknown"
     labels = {"label": np.array(["b", "b"])}
