@@ -35,6 +35,7 @@ PLACES = {
     rf"{re.escape(tempfile.gettempdir())}/tmp\w{{8}}\b": "TMP",
     r"\bprocess \d+": "process PID",
     r"\b0x[0-9a-f]{6,}": "0xADDRESS",
+    r"\b(?=\d*[a-f])[0-9a-f]{24,}\b": "HASH",
 }
 
 

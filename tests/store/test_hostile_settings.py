@@ -18,8 +18,6 @@ from oodometer.errors import InputError
 from oodometer.store import as_source
 from oodometer.store.files import explained
 
-from ..snapshots import raises_snapshot
-
 
 def test_underflow_is_no_error() -> None:
     rng = np.random.default_rng(0)
@@ -55,14 +53,14 @@ def test_a_lack_of_memory_while_text_is_read(
 
     monkeypatch.setattr(pyarrow.csv, "open_csv", lacking)
     monkeypatch.setattr(pyarrow.json, "read_json", lacking)
-    with raises_snapshot(InputError, MemoryError) as caught:
+    with pytest.raises((InputError, MemoryError), match="malloc of size") as caught:
         as_source(path).read()
     assert "damaged" not in str(caught.value)
 
 
 def test_sparse_arrays_are_refused_in_one_line() -> None:
     sparse = scipy.sparse.csr_array(np.eye(2))
-    with raises_snapshot(InputError):
+    with pytest.raises(InputError, match=r"a dense array, got a sparse one; call toarray\(\)"):
         as_source({"probabilities": sparse, "label": [0, 1]})
 
 
@@ -74,7 +72,9 @@ def test_half_of_a_pair_in_an_id(tmp_path: Path) -> None:
             for name in ("a", "b\ud800")
         )
     )
-    with raises_snapshot(InputError):
+    with pytest.raises(
+        InputError, match="row 2: column id: expected text that UTF-8 can hold, got 'b"
+    ):
         oodometer.evaluate(path)
-    with raises_snapshot(InputError):
+    with pytest.raises(InputError, match="column id: expected text that UTF-8 can hold"):
         as_source({"id": ["a", "b\ud800"], "label": [0, 0], "prediction": [0, 1]})
