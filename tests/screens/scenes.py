@@ -363,8 +363,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         f"audit opposite.csv {JUDGED}",
         f"audit {A}",
     ),
+    "help": ("", "estimate -h", "evaluate --help-all"),
     "wrong_options": (
-        "",
         "estimat a b",
         "estimate",
         f"estimate {A} --nonsense",

@@ -22,6 +22,7 @@ from ..snapshots import difference, same, steady
 from .scenes import SCENES, Scene, write_files
 
 FOLDER = Path(__file__).resolve().parent
+OF_LAB = ("help", "methods")  # they name its commands and methods, too
 SETTINGS = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "HF_HUB_OFFLINE": "1"}
 
 
@@ -80,7 +81,13 @@ def shown(scene: Scene) -> str:
     return "\n".join(parts)
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param(scene, id=scene.name, marks=pytest.mark.lab if scene.name in OF_LAB else ())
+        for scene in SCENES
+    ],
+)
 def test_a_screen_is_the_one_that_was_looked_at(
     scene: Scene, folder: Path, request: pytest.FixtureRequest
 ) -> None:
