@@ -15,6 +15,7 @@ import contextlib
 import difflib
 import functools
 import importlib.util
+import itertools
 import os
 import re
 import tempfile
@@ -54,6 +55,11 @@ def same_text() -> Callable[..., bool]:
 def same(old: str, new: str) -> bool:
     """Whether two texts say the same; how their lines are folded does not matter, as paths differ in length."""
     return old == new or same_text()(" ".join(old.split()), " ".join(new.split()), counts=True)
+
+
+def newer(old: str, new: str) -> str:
+    """What is kept from now on: the old text where only times and the like have changed."""
+    return old if same(old, new) else new
 
 
 def difference(old: str, new: str) -> str:
@@ -101,8 +107,9 @@ class Snapshots:
     def finish(self) -> None:
         """Say so where the test said less than is kept of it; or keep what it said."""
         if self.write:
+            pairs = itertools.zip_longest(self.kept[: len(self.texts)], self.texts, fillvalue="")
             if self.texts or self.kept:
-                keep(self.path, self.name, self.texts)
+                keep(self.path, self.name, [newer(old, new) for old, new in pairs])
         elif len(self.texts) < len(self.kept):
             pytest.fail(
                 f"{self.path.relative_to(TESTS.parent)}: {self.name} holds {len(self.kept)} texts, "

@@ -18,7 +18,7 @@ import pytest
 import oodometer
 from oodometer.cli import main
 
-from ..snapshots import difference, same, steady
+from ..snapshots import difference, newer, same, steady
 from .scenes import SCENES, Scene, write_files
 
 FOLDER = Path(__file__).resolve().parent
@@ -93,11 +93,10 @@ def test_a_screen_is_the_one_that_was_looked_at(
 ) -> None:
     path = FOLDER / f"{scene.name}.txt"
     text = steady(shown(scene), {re.escape(str(folder.parent)): "HERE"})
+    kept = path.read_text(encoding="utf-8").rstrip("\n") if path.is_file() else ""
     if request.config.option.write_snapshots:
-        path.write_text(f"{text}\n", encoding="utf-8")
-        return
-    kept = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if not same(kept, text):
+        path.write_text(f"{newer(kept, text)}\n", encoding="utf-8")
+    elif not same(kept, text):
         pytest.fail(f"{path.name}: run pytest --write-snapshots, look\n{difference(kept, text)}")
 
 
