@@ -24,7 +24,7 @@ from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
 from ..store import Source, as_source
-from ..store.columns import as_options, bare_name, usual_field
+from ..store.columns import LOGPROB, as_options, bare_name, usual_field
 from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
@@ -48,6 +48,10 @@ _ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
 _BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
 _WIDE = ("prob_", "logit_")  # before the name of a class
 _LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
+_LOGPROB = re.compile(
+    r"((answer|output|response|completion|sequence|generated)_)?((avg|mean|average|cum|cumulative|sum|total|seq|"
+    r"sequence|normali[sz]ed)_)?(token_)?log_?(probs?|probability|probabilities|likelihood)"
+)  # of a whole output
 _LOGIT_OF = re.compile(
     r"(?i)(logits?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
 )  # one of several, of a class
@@ -517,7 +521,11 @@ class _Reader:
         decision = self.of("prediction")
         kinds = self._kinds(shares, decision, label)
         if not kinds:
-            return self._unread(self.scored, unnamed, decision)
+            logprobs = [c for c in self.own if self._is_logprob(c)]
+            if len(logprobs) == 1:
+                self.renamings[logprobs[0]] = LOGPROB
+                return ()
+            return self._unread([*self.scored, *logprobs], unnamed, decision)
         name, *more = kinds
         if more and {ours for ours, _ in kinds.values()} == {"confidence"}:  # one is taken
             self.renamings[name] = "confidence"
@@ -530,6 +538,15 @@ class _Reader:
         either = f"{name} and {more[0]}, either of which may be the probability" if more else ""
         self._doubt(either or doubt)
         return ()
+
+    def _is_logprob(self, name: str) -> bool:
+        """Whether a column is called the log-probability of an output, and its numbers may be."""
+        numbers = self.column[name].numbers
+        return (
+            _LOGPROB.fullmatch(bare_name(name)) is not None
+            and bool(np.isfinite(numbers).all() and (numbers <= 0).all())
+            and self.column[name].varies
+        )
 
     def _take_columns_of_classes(self) -> bool:
         """Read logits, else probabilities of all classes; whether there are some."""
@@ -797,7 +814,10 @@ class _Reader:
         numbers = self.column[name].numbers if self.column[name].varies else np.array([-1.0])
         low, high = np.nanmin(numbers), np.nanmax(numbers)
         remedy = "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
-        if low >= 0 and 1 < high <= 100:
+        if self._is_logprob(name):
+            renaming = shlex.quote(f"{name}={LOGPROB}")
+            remedy = f"name the one that is the confidence of the answer, --map {renaming}"
+        elif low >= 0 and 1 < high <= 100:
             remedy = (
                 f"if {name} holds percents, divide it by 100, then --positive {shlex.quote(name)}"
             )
