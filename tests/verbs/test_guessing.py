@@ -542,3 +542,41 @@ def test_a_truth_gives_its_name_to_the_scores_of_its_classes(tmp_path: Path) -> 
     wanted = float((np.where(p > 0.5, "yes", "no") == y).mean())
     for source in (table, tmp_path / "scores.csv"):
         assert oodometer.evaluate(source)["accuracy"].value == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("score", "truth"),
+    [
+        ("fraud_score", "is_fraud"),
+        ("churn_probability", "churned"),
+        ("p_default", "default_flag"),
+        ("ConversionProb", "Converted"),
+        ("prob_churn", "churn"),
+    ],
+)
+@pytest.mark.parametrize("good", [True, False])
+def test_a_score_and_its_truth_are_called_by_one_outcome(
+    score: str, truth: str, good: bool
+) -> None:
+    """However weak the model is: names and kinds of cells tell; far below chance it is asked of which class it is."""
+    right = Y if good else np.where(np.arange(ROWS) % 3, Y, 1 - Y)
+    table = pd.DataFrame({**MINE, score: P, truth: right})
+    assert guess(opened_raw(table)).renamings == {truth: "label", score: "prob_1"}
+    found = oodometer.evaluate(table, metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx((right == D).mean())
+    with raises_snapshot(InputError):
+        oodometer.evaluate(table.assign(**{truth: 1 - Y}))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"fraud_score": P, "amount_is_high": Y},  # another thing
+        {"fraud_score": 100 * P, "is_fraud": Y},  # no probability
+        {"churn_score": P, "churned": Y, "churn": 1 - Y},  # two truths
+        {"customer_score": P, "custom": Y3},  # no outcome of two classes
+    ],
+)
+def test_other_columns_are_not_of_one_outcome(columns: dict[str, Any]) -> None:
+    found = guess(opened_raw(pd.DataFrame({**MINE, **columns})))
+    assert found.doubt or "label" not in found.renamings.values()
