@@ -193,6 +193,7 @@ def page(command: str) -> tuple[str, ...]:
 A = "reference-a.csv target-a.csv"
 CLASSES = "reference-classes.parquet target-classes.jsonl"
 QUICK = "--backtest none"
+VERBS = ("estimate", "audit", "evaluate", "compare", "rank", "plan", "diagnose", "backtest", "fit")
 JUDGED = "--judge judge --labels human"
 
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -363,7 +364,131 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         f"audit opposite.csv {JUDGED}",
         f"audit {A}",
     ),
-    "help": ("", "estimate -h", "evaluate --help-all"),
+    "help": ("", "estimate -h", *(f"{verb} --help-all" for verb in VERBS)),
+    "wrong_estimate": tuple(
+        f"estimate {A} {QUICK} {words}"
+        for words in (
+            "--fail-when sometimes --fail-below 0.9",
+            "--domain space",
+            "--alarms some --store runs.sqlite",
+            "--alarms new --fail-below 0.9",
+            "--job '' --store runs.sqlite",
+            "--features ,",
+            "--features label",
+            "--features auto",
+            "--map prob_1",
+            "--map prob_1=prob_0 --map id=prob_0",
+            "--fail-below f1=a",
+            "--fail-below 0.9 --fail-below 0.8",
+            "--cluster time --level 0.9 --method cbpe",
+            "--method gde",
+            "--metric recall:7",
+            "--where 'id <'",
+            "--labels header.csv",
+            "--key nothing --labels target-labels.csv",
+            "--history few.csv",
+            "--prior few.csv",
+            "--calibrator temprature",
+            "--backtest nowhere",
+            "--timezone Mars --every month",
+            "--threshold 2",
+        )
+    ),
+    "wrong_audit": tuple(
+        f"audit {words}"
+        for words in (
+            "reference-a.csv --labels target-labels.csv",
+            "judged.csv",
+            "judged.csv --judge judge",
+            f"judged.csv {JUDGED} --fail-below 0.9",
+            "judged.csv --judge judge --judge judge --labels human",
+            "judged.csv --judge human --labels judge",
+            "judged.csv --judge judge --labels judge",
+            "judged.csv --judge id --labels human",
+            f"judged.csv {JUDGED} --suggest 5000",
+            f"{A} --labels target-labels.csv --suggest 0",
+            f"{A} --labels target-labels.csv --suggest 500",
+            f"{A} --labels target-labels.csv --out next.csv",
+            f"{A} --labels target-labels.csv --by site",
+            f"{A} --suggest 5 --out next.xyz",
+            f"{A} --suggest 5 --where 'site = t0' --key nothing",
+            f"{A} --labels other-ids.csv",
+            f"{A} --labels target-labels.csv --cluster nothing",
+        )
+    ),
+    "wrong_compare": tuple(
+        f"compare {words}"
+        for words in (
+            "reference-a.csv reference-b.csv reference-c.csv --fail-drop 0.02",
+            "reference-a.csv reference-b.csv --fail-drop -1",
+            "reference-a.csv reference-b.csv --strict",
+            "reference-a.csv reference-b.csv --anytime",
+            "reference-a.csv few.csv --fail-drop 0.02 --anytime",
+            "reference-a.csv reference-b.csv --features site",
+            "reference-a.csv reference-b.csv --target target-a.csv",
+            "reference-a.csv reference-b.csv --name one",
+            "reference-a.csv reference-b.csv --metric pass@2",
+            "reference-a.csv reference-b.csv --metric f1",
+            "reference-a.csv reference-a.csv",
+            "reference-a.csv target-b.csv",
+            "reference-a.csv reference-classes.parquet",
+            "reference-a.csv reference-b.csv --weights 1,2",
+            "reference-a.csv reference-b.csv --require 95",
+            "reference-a.csv reference-b.csv --parameters 1 --parameters 2",
+            f"judged.csv judged-new.csv judged.csv {JUDGED}",
+            f"judged.csv judged-new.csv {JUDGED} --target both",
+            f"judged.csv judged-new.csv {JUDGED} --metric pass@2",
+        )
+    ),
+    "wrong_rank": tuple(
+        f"rank {words}"
+        for words in (
+            "target-a.csv target-b.csv --reference reference-a.csv",
+            "target-a.csv target-b.csv --unlabelled target-c.csv",
+            "target-a.csv target-b.csv --attribution lime",
+            "target-a.csv target-b.csv --factor max-diff",
+            "target-a.csv target-b.csv --run-folder run",
+            "target-a.csv target-b.csv --out next.csv",
+            "target-a.csv target-b.csv --examples header.csv",
+            "target-a.csv target-b.csv --examples other-ids.csv",
+            "target-a.csv target-b.csv --cluster nothing",
+            "target-a.csv target-classes.jsonl",
+            "x=target-a.csv x=target-b.csv",
+            "=target-a.csv target-b.csv",
+            "target-a.csv few.csv",
+        )
+    ),
+    "wrong_plan": tuple(
+        f"plan {words}"
+        for words in (
+            "reference-a.csv --accuracy 0.7",
+            "reference-a.csv reference-b.csv --correlation 0.5",
+            "reference-a.csv reference-b.csv reference-c.csv",
+            "reference-a.csv few.csv",
+            "--accuracy 0.95 --difference 0.1",
+            "--accuracy 0.7 --difference 2",
+            "--accuracy 0.7 --power 2",
+            "--accuracy 0.7 --within 2",
+            "--accuracy 0.7 --human-labels 50",
+            "--accuracy 0.7 --cost-question -1",
+            "target-a.csv",
+        )
+    ),
+    "wrong_other_verbs": (
+        f"diagnose {A} --every month",
+        "fit reference-a.csv",
+        "fit target-a.csv --out a.oodo",
+        "fit reference-a.csv --out a.oodo --by nothing",
+        "evaluate judged.csv",
+        "evaluate reference-a.csv --score nothing",
+        "evaluate reference-a.csv --weight site",
+        "read nothing.csv --out folder",
+        "read samples_quiz.jsonl --metric f1",
+        "read samples_quiz.jsonl --filter none2",
+        "read judged.csv --out p.xyz",
+        "history runs-none.sqlite --last 0",
+        "report absent.json",
+    ),
     "wrong_options": (
         "estimat a b",
         "estimate",
