@@ -21,6 +21,19 @@ GOOD = RNG.random(600) < 0.6
 SAID = np.where(GOOD, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
 OTHER = np.where(GOOD, RNG.random(600) < 0.8, RNG.random(600) < 0.2)
 LABELLED = np.arange(600) < 120
+# Drawn here, so that no test changes what another one draws.
+SOME_ROWS = RNG.permutation(600)[:120]
+GRADES = np.where(SAID, 4, 2) + RNG.integers(0, 2, 600)
+PEOPLES_GRADES = [
+    float(3 + good + RNG.integers(0, 2)) if known else None
+    for good, known in zip(GOOD, LABELLED, strict=True)
+]
+CHANGED = np.where(GOOD, RNG.random(600) < 0.5, RNG.random(600) < 0.4)
+BETTER = np.where(RNG.random(600) < 0.7, GOOD, True)
+SAID_OF_BETTER = np.where(BETTER, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
+ORDER = RNG.permutation(600)
+WORSE = np.where(RNG.random(600) < 0.4, False, GOOD)
+SAID_OF_WORSE = np.where(WORSE, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
 BOTH = {"judge": "passed", "labels": "human"}
 
 
@@ -95,32 +108,28 @@ def test_a_word_that_passes_can_be_named() -> None:
 
 def test_votes_in_lists_are_judges_and_labels_may_stand_in_a_file(tmp_path: Path) -> None:
     votes = [[bool(a), bool(b)] for a, b in zip(SAID, OTHER, strict=True)]
-    rows = RNG.permutation(600)[:120]
     file = tmp_path / "human.jsonl"
     file.write_text(
-        "".join(json.dumps({"id": f"q{i}", "correct": bool(GOOD[i])}) + "\n" for i in rows)
+        "".join(json.dumps({"id": f"q{i}", "correct": bool(GOOD[i])}) + "\n" for i in SOME_ROWS)
     )
     data = pa.table({"id": table()["id"], "votes": votes})
     result = run(data, judge="votes", labels=str(file))
     assert [judge.judge for judge in result.judges] == ["votes[0]", "votes[1]"]
     assert result.labels == 120
     assert result.estimate.lower <= GOOD.mean() <= result.estimate.upper
-    frame = {"id": [f"q{i}" for i in rows], "correct": GOOD[rows]}
+    frame = {"id": [f"q{i}" for i in SOME_ROWS], "correct": GOOD[SOME_ROWS]}
     assert run(data, judge="votes", labels=frame).estimate == result.estimate
 
 
 def test_grades_have_a_mean_on_their_scale() -> None:
-    grade = np.where(SAID, 4, 2) + RNG.integers(0, 2, 600)
-    human = [
-        float(3 + good + RNG.integers(0, 2)) if known else None
-        for good, known in zip(GOOD, LABELLED, strict=True)
-    ]
-    result = run(table(passed=grade, human=human), scale=(1, 5))
+    result = run(table(passed=GRADES, human=PEOPLES_GRADES), scale=(1, 5))
     assert 3 < result.estimate.lower < result.estimate.upper < 5
     assert result.judges[0].correlation.lower > 0.2
-    assert any("--scale" in warning for warning in run(table(passed=grade, human=human)).warnings)
+    assert any(
+        "--scale" in warning for warning in run(table(passed=GRADES, human=PEOPLES_GRADES)).warnings
+    )
     with raises_snapshot(InputError):
-        run(table(passed=grade, human=human), scale=(1, 4))
+        run(table(passed=GRADES, human=PEOPLES_GRADES), scale=(1, 4))
 
 
 def test_all_labels_are_the_count_itself() -> None:
@@ -202,7 +211,7 @@ def test_rows_are_suggested_without_the_verdicts_and_come_back(tmp_path: Path) -
 
 
 def test_two_runs_say_whether_the_judge_changed() -> None:
-    new = table(passed=np.where(GOOD, RNG.random(600) < 0.5, RNG.random(600) < 0.4).tolist())
+    new = table(passed=CHANGED.tolist())
     changed = oodometer.audit(table(), new, **BOTH)
     assert {change.column: change.corrected < 0.05 for change in changed.changed} == {
         "sensitivity": True,
@@ -225,9 +234,7 @@ def test_error_rates_carry_over_to_a_run_without_labels() -> None:
 
 
 def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
-    better = np.where(RNG.random(600) < 0.7, GOOD, True)
-    said = np.where(better, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
-    order = RNG.permutation(600)
+    better, said, order = BETTER, SAID_OF_BETTER, ORDER
     human = [bool(good) if known else None for good, known in zip(better, LABELLED, strict=True)]
     one, other = table(), table(passed=said.tolist(), human=human)
     other = {name: [column[i] for i in order] for name, column in other.items()}  # joined by id
@@ -295,8 +302,7 @@ def test_all_rows_labelled_are_certain_of_themselves_and_not_of_the_system() -> 
 
 
 def test_a_gate_over_judged_models_and_a_word_that_is_no_population() -> None:
-    worse = np.where(RNG.random(600) < 0.4, False, GOOD)
-    said = np.where(worse, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
+    worse, said = WORSE, SAID_OF_WORSE
     human = [bool(good) if known else None for good, known in zip(worse, LABELLED, strict=True)]
     files = [table(), table(passed=said.tolist(), human=human)]
     result = oodometer.compare(files, fail_drop=0.02, **BOTH)
