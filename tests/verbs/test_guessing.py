@@ -583,3 +583,14 @@ def test_a_score_and_its_truth_are_called_by_one_outcome(
 def test_other_columns_are_not_of_one_outcome(columns: dict[str, Any]) -> None:
     found = guess(opened_raw(pd.DataFrame({**MINE, **columns})))
     assert found.doubt or "label" not in found.renamings.values()
+
+
+def test_a_score_beside_labels_of_another_file(tmp_path: Path) -> None:
+    """The file of scores holds no truth to be held against; the word in its name says what the only share is."""
+    pd.DataFrame({**MINE, "churn_score": P}).to_csv(tmp_path / "scores.csv", index=False)
+    truth = pd.DataFrame({"id": MINE["id"], "churned": Y}).sample(frac=1, random_state=0)
+    truth.to_csv(tmp_path / "truth.csv", index=False)
+    found = oodometer.evaluate(
+        tmp_path / "scores.csv", labels=tmp_path / "truth.csv", metrics=["accuracy"]
+    )
+    assert found["accuracy"].value == pytest.approx((Y == D).mean())
