@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import oodometer
+from oodometer.cli import main
 from oodometer.errors import InputError, UnknownColumnError
 from oodometer.verbs.guessing import guess, label_of, opened_raw
 
@@ -583,6 +584,16 @@ def test_a_score_and_its_truth_are_called_by_one_outcome(
 def test_other_columns_are_not_of_one_outcome(columns: dict[str, Any]) -> None:
     found = guess(opened_raw(pd.DataFrame({**MINE, **columns})))
     assert found.doubt or "label" not in found.renamings.values()
+
+
+def test_no_command_is_offered_that_fails_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels and a confidence without predictions are no truth, whatever the label is called."""
+    pd.DataFrame({**MINE, "confidence": P}).to_csv(tmp_path / "c.csv", index=False)
+    pd.DataFrame({"id": MINE["id"], "churned": Y}).to_csv(tmp_path / "l.csv", index=False)
+    assert main(["evaluate", f"{tmp_path}/c.csv", "--labels", f"{tmp_path}/l.csv"]) == 2
+    assert "try: oodometer" not in capsys.readouterr().err
 
 
 def test_a_score_beside_labels_of_another_file(tmp_path: Path) -> None:

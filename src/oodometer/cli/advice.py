@@ -206,7 +206,8 @@ def _was_tried(
         for batch in (record, *other_records)
     )
     return answered and any(
-        batch.label is not None or batch.correct is not None for batch in truth or [record]
+        batch.correct is not None or (batch.label is not None and record.has_prediction)
+        for batch in truth or [record]
     )
 
 
