@@ -586,6 +586,15 @@ def test_other_columns_are_not_of_one_outcome(columns: dict[str, Any]) -> None:
     assert found.doubt or "label" not in found.renamings.values()
 
 
+def test_a_class_may_be_the_outcome_that_both_are_called_by() -> None:
+    truth = np.where(Y == 1, "fraud", "legit")
+    table = pd.DataFrame({**MINE, "fraud_score": P, "fraud": truth})
+    assert guess(opened_raw(table)).renamings == {"fraud": "label", "fraud_score": "prob_fraud"}
+    decided = table.assign(decision=np.where(P > 0.4, "fraud", "legit"))
+    found = guess(opened_raw(decided)).renamings
+    assert found == {"fraud": "label", "decision": "prediction", "fraud_score": "prob_fraud"}
+
+
 def test_no_command_is_offered_that_fails_alike(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -593,6 +602,11 @@ def test_no_command_is_offered_that_fails_alike(
     pd.DataFrame({**MINE, "confidence": P}).to_csv(tmp_path / "c.csv", index=False)
     pd.DataFrame({"id": MINE["id"], "churned": Y}).to_csv(tmp_path / "l.csv", index=False)
     assert main(["evaluate", f"{tmp_path}/c.csv", "--labels", f"{tmp_path}/l.csv"]) == 2
+    assert "try: oodometer" not in capsys.readouterr().err
+    labelled = pd.DataFrame({"fraud_score": P, "is_fraud": Y})
+    for name, table in (("r", labelled), ("t", labelled[["fraud_score"]])):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    assert main(["estimate", f"{tmp_path}/r.csv", f"{tmp_path}/t.csv", "--every", "month"]) == 2
     assert "try: oodometer" not in capsys.readouterr().err
 
 

@@ -495,8 +495,10 @@ class _Reader:
         if _TRUTH & {*self.renamings.values()} or len(named) != 1:
             return
         ((truth, scores),) = named.items()
-        positive = positive_of(self.column[truth].classes)
-        if positive is None:
+        classes, words = self.column[truth].classes, bare_name(scores[0]).split("_")
+        named = [name for name in classes if bare_name(name) in words]
+        positive = positive_of(classes) or (named[0] if len(named) == 1 else None)
+        if positive is None or len(classes) != 2:
             return
         self.renamings[truth] = "label"
         self.renamings |= {s: f"prob_{positive}" for s in scores if s in self.given}
@@ -584,6 +586,10 @@ class _Reader:
         if self._take_columns_of_classes():
             return ()
         decision, label = self.of("prediction"), self.of("label")
+        truth = next((c for c, ours in self.renamings.items() if ours == "label"), None)
+        if not self.scored and truth is not None:
+            called = self._shares(self._called_scores())
+            self.scored = [c for c in called if _are_of_one_outcome(c, truth)]
         unnamed = self._shares(c for c in self.own if self.usual[c] is None)
         shares = self._lone_shares(unnamed, decision, label)
         decision = self.of("prediction")
