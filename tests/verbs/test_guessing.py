@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import oodometer
+from oodometer.cli import main
 from oodometer.errors import InputError, UnknownColumnError
 from oodometer.verbs.guessing import guess, label_of, opened_raw
 
@@ -580,3 +581,38 @@ def test_a_score_and_its_truth_are_called_by_one_outcome(
 def test_other_columns_are_not_of_one_outcome(columns: dict[str, Any]) -> None:
     found = guess(opened_raw(pd.DataFrame({**MINE, **columns})))
     assert found.doubt or "label" not in found.renamings.values()
+
+
+def test_a_class_may_be_the_outcome_that_both_are_called_by() -> None:
+    truth = np.where(Y == 1, "fraud", "legit")
+    table = pd.DataFrame({**MINE, "fraud_score": P, "fraud": truth})
+    assert guess(opened_raw(table)).renamings == {"fraud": "label", "fraud_score": "prob_fraud"}
+    decided = table.assign(decision=np.where(P > 0.4, "fraud", "legit"))
+    found = guess(opened_raw(decided)).renamings
+    assert found == {"fraud": "label", "decision": "prediction", "fraud_score": "prob_fraud"}
+
+
+def test_no_command_is_offered_that_fails_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels and a confidence without predictions are no truth, whatever the label is called."""
+    pd.DataFrame({**MINE, "confidence": P}).to_csv(tmp_path / "c.csv", index=False)
+    pd.DataFrame({"id": MINE["id"], "churned": Y}).to_csv(tmp_path / "l.csv", index=False)
+    assert main(["evaluate", f"{tmp_path}/c.csv", "--labels", f"{tmp_path}/l.csv"]) == 2
+    assert "try: oodometer" not in capsys.readouterr().err
+    labelled = pd.DataFrame({"fraud_score": P, "is_fraud": Y})
+    for name, table in (("r", labelled), ("t", labelled[["fraud_score"]])):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    assert main(["estimate", f"{tmp_path}/r.csv", f"{tmp_path}/t.csv", "--every", "month"]) == 2
+    assert "try: oodometer" not in capsys.readouterr().err
+
+
+def test_a_score_beside_labels_of_another_file(tmp_path: Path) -> None:
+    """The file of scores holds no truth to be held against; the word in its name says what the only share is."""
+    pd.DataFrame({**MINE, "churn_score": P}).to_csv(tmp_path / "scores.csv", index=False)
+    truth = pd.DataFrame({"id": MINE["id"], "churned": Y}).sample(frac=1, random_state=0)
+    truth.to_csv(tmp_path / "truth.csv", index=False)
+    found = oodometer.evaluate(
+        tmp_path / "scores.csv", labels=tmp_path / "truth.csv", metrics=["accuracy"]
+    )
+    assert found["accuracy"].value == pytest.approx((Y == D).mean())

@@ -475,7 +475,7 @@ def matched_rows(
     rows: int | None,
     number: Array | None = None,
     key: str | None = None,
-) -> Rows:
+) -> MatchedRows:
     """The target row, from 0, of each row of labels (-1: none), by ``key`` or else by ``number``, the column `row`, or
     by the ids that prove it; None where places alone tell. `InputError` for ids that are missing or twice, and where
     places would join other rows.
@@ -487,7 +487,7 @@ def matched_rows(
     if joined is not None:
         number = None if target.where else number  # which counts all rows
         if number is not None and (sure := _confirmed(labels, target, joined, number)) is not None:
-            return Rows(sure)
+            return MatchedRows(sure)
         rows_by_id = _joined(labels, target, joined, every=number is not None)
         if number is not None and not np.array_equal(number, rows_by_id):
             at = int(np.argmax(number != rows_by_id))
@@ -495,10 +495,10 @@ def matched_rows(
             raise _fault(
                 expected, f"{number[at]:g}", at, "row", labels, f"drop row or {joined.labels}"
             )
-        return Rows(rows_by_id)
+        return MatchedRows(rows_by_id)
     if number is not None:
         if rows is None:
-            return Rows(None)
+            return MatchedRows(None)
         bad = ~(
             np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number))
         )
@@ -506,17 +506,17 @@ def matched_rows(
             at, remedy = int(np.argmax(bad)), "count the target's rows from 0"
             expected = f"the number of a target row from 0 to {rows - 1}"
             raise _fault(expected, f"{number[at]:g}", at, "row", labels, remedy)
-        return Rows(number.astype(np.int64))
+        return MatchedRows(number.astype(np.int64))
     places = same_places(labels, target)
     if isinstance(places, Key):
-        return Rows(_joined(labels, target, places, every=False), found=places)
+        return MatchedRows(_joined(labels, target, places, every=False), found=places)
     if not places and labels.holds(KEY):
         expected = f"a target with the column {KEY}, which these labels are joined by"
         remedy = f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order"
         raise InputError(
             expected, file=labels.path, got=f"none in {target.name}", column=KEY, remedy=remedy
         )
-    return Rows(None, alike=places)
+    return MatchedRows(None, alike=places)
 
 
 def labelled(
@@ -591,7 +591,7 @@ class Joined(NamedTuple):
     warnings: Strings
 
 
-class Rows(NamedTuple):
+class MatchedRows(NamedTuple):
     """The target row of each label, None where they stand at the same places; the key that was ``found``, if any;
     whether a column is ``alike`` in both files.
     """

@@ -531,7 +531,7 @@ class ReaderSource(Source):
                 f"two classes, {lone!r} and another one",
                 got=", ".join(map(repr, classes[:6])),
                 column=next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone),
-                remedy="name both, --classes a,b",
+                remedy="name both, --classes a,b; where labels are 0 and 1, call the column prob_1",
             )
         return tuple(sorted(classes, key=str))
 

@@ -451,7 +451,7 @@ class _Reader:
         self.choose("prediction", [c for c in answers if not self._is_probability(c)])
         if self.of("prediction") is not None:
             return
-        scores = [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
+        scores = self._called_scores()
         deciding = {
             answer: score
             for answer in free
@@ -482,6 +482,10 @@ class _Reader:
                 [c for c in free if self.usual[c] is None and c not in self.renamings]
             )
 
+    def _called_scores(self) -> list[str]:
+        """Columns with a word for scores in their names."""
+        return [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
+
     def _by_outcome(self, free: Sequence[str]) -> None:
         """The truth of two classes whose name is that of a score between 0 and 1 without the words for scores."""
         scores = [c for c in self._shares(self.own) if self.usual[c] != "confidence"]
@@ -491,8 +495,10 @@ class _Reader:
         if _TRUTH & {*self.renamings.values()} or len(named) != 1:
             return
         ((truth, scores),) = named.items()
-        positive = positive_of(self.column[truth].classes)
-        if positive is None:
+        classes, words = self.column[truth].classes, bare_name(scores[0]).split("_")
+        named = [name for name in classes if bare_name(name) in words]
+        positive = positive_of(classes) or (named[0] if len(named) == 1 else None)
+        if positive is None or len(classes) != 2:
             return
         self.renamings[truth] = "label"
         self.renamings |= {s: f"prob_{positive}" for s in scores if s in self.given}
@@ -563,9 +569,8 @@ class _Reader:
                 return
             free = [c for c in free if decision.goes_with(self.column[c]) > BEYOND]
         else:
-            called = [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
             unnamed = [c for c in self.own if self.usual[c] is None]
-            found = map(self._shares, (self.scored, called, unnamed))
+            found = map(self._shares, (self.scored, self._called_scores(), unnamed))
             shares = next((columns for columns in found if columns), [])
             if len(shares) != 1:
                 return
@@ -581,6 +586,10 @@ class _Reader:
         if self._take_columns_of_classes():
             return ()
         decision, label = self.of("prediction"), self.of("label")
+        truth = next((c for c, ours in self.renamings.items() if ours == "label"), None)
+        if not self.scored and truth is not None:
+            called = self._shares(self._called_scores())
+            self.scored = [c for c in called if _are_of_one_outcome(c, truth)]
         unnamed = self._shares(c for c in self.own if self.usual[c] is None)
         shares = self._lone_shares(unnamed, decision, label)
         decision = self.of("prediction")
@@ -639,6 +648,8 @@ class _Reader:
         """
         shares = self._shares(self.scored)
         shares += self._shares(c for c in self.own if self.usual[c] == "prediction")
+        if self.asked.apart and not shares and decision is None:  # the labels lie elsewhere
+            shares = self._shares(self._called_scores())
         if self.scored or shares or decision or label is None or len(unnamed) != 1:
             return shares
         shares = [c for c in unnamed if self.column[c].is_calibrated(label)]
@@ -684,7 +695,8 @@ class _Reader:
         if right is not None:
             return "confidence" if area(column.numbers, right) > 0.5 else "", ""
         if label is None:
-            return "prob_1" if decision is None and self.usual[name] == "probabilities" else "", ""
+            is_score = self.usual[name] == "probabilities" or self.asked.apart
+            return "prob_1" if decision is None and is_score else "", ""
         return self._kind_beside(name, label) if len(label.classes) == 2 else ("", "")
 
     def _kind_beside(self, name: str, label: ColumnEvidence) -> tuple[str, str]:
