@@ -16,17 +16,16 @@ from oodometer.inference.power import components
 
 from ..snapshots import assert_snapshot, raises_snapshot
 
-RNG = np.random.default_rng(0)
-
 
 def pilots(questions: int = 200, epochs: int = 1) -> list[dict[str, Any]]:
-    """Two systems on the same questions, which share three of four chances."""
-    first = RNG.beta(2, 1, questions)
-    second = np.where(RNG.random(questions) < 0.75, first, RNG.beta(2, 1, questions))
+    """Two systems on the same questions, which share three of four chances; the same in every test."""
+    rng = np.random.default_rng(0)
+    first = rng.beta(2, 1, questions)
+    second = np.where(rng.random(questions) < 0.75, first, rng.beta(2, 1, questions))
     ids = [f"q{i}" for i in range(questions) for _ in range(epochs)]
     out = []
     for chance in (first, second):
-        right = RNG.random(questions * epochs) < np.repeat(chance, epochs)
+        right = rng.random(questions * epochs) < np.repeat(chance, epochs)
         out.append({"id": ids, "correct": right.tolist()})
         if epochs > 1:
             out[-1]["epoch"] = [e for _ in range(questions) for e in range(epochs)]
