@@ -224,6 +224,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "estimate_far": (f"estimate reference-a.csv far.csv {QUICK}",),
     "estimate_same_rows": (f"estimate reference-a.csv reference-a.csv {QUICK}",),
     "estimate_features": (f"estimate {CLASSES} {QUICK} --features feature_u",),
+    "estimate_support": (f"estimate {A} {QUICK} --features auto -v",),
     "estimate_where": (f"estimate {A} {QUICK} --where 'time >= 2025-06-01'",),
     "estimate_cluster": (f"estimate {A} {QUICK} --cluster site",),
     "estimate_turned": (f"estimate turned.csv far.csv {QUICK}",),
