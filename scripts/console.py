@@ -178,20 +178,24 @@ def has_samples(path: Path) -> bool:
     )
 
 
-def same(old: str, new: str) -> bool:
-    """Whether two lines say the same, but for times and dates, and one unit of the last digit: processors round so."""
+def same(old: str, new: str, *, counts: bool = False) -> bool:
+    """Whether two lines say the same, but for times and dates, and one unit of the last digit: processors round so.
+
+    ``counts``: an integer that is no percentage counts something, such as rows, and has to be the same.
+    """
     (words, numbers), (new_words, new_numbers) = (
         (parts[::2], parts[1::2])
         for parts in (NUMBER.split(" ".join(VARIES.sub("*", s).split())) for s in (old, new))
     )
-    units = [10.0 ** -len(number.partition(".")[2]) for number in numbers]
-    values = [
-        [float(number.replace(",", "")) for number in side] for side in (numbers, new_numbers)
-    ]
-    near = len(values[0]) == len(values[1]) and all(
-        abs(a - b) < 1.01 * unit for a, b, unit in zip(*values, units, strict=True)
-    )
-    return words == new_words and near
+    if words != new_words:
+        return False
+    for number, new_number, behind in zip(numbers, new_numbers, words[1:], strict=True):
+        a, b = (float(text.replace(",", "")) for text in (number, new_number))
+        exact = counts and "." not in number and not behind.lstrip().startswith("%")
+        unit = 10.0 ** -len(number.partition(".")[2])
+        if (exact and a != b) or abs(a - b) >= 1.01 * unit:
+            return False
+    return True
 
 
 def like(old: str, new: str) -> str:

@@ -29,6 +29,8 @@ import numpy as np
 import pytest
 from beartype.roar import BeartypeCallHintViolation
 
+from .snapshots import forget, snapshots_of
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # One thread of BLAS and of OpenMP, here, in the workers of xdist and in every process that a test starts: two processes
@@ -407,6 +409,40 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     if HAS_LAB or file.suffix != ".py" or file == Path(__file__) or not file.is_file():
         return None
     return True if _OF_LAB.search(file.read_text(encoding="utf-8")) else None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that writes snapshots."""
+    parser.addoption(
+        "--write-snapshots", action="store_true", help="keep what the tests say, to be looked at"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Snapshots are written by one process."""
+    if config.option.write_snapshots and (
+        hasattr(config, "workerinput") or config.getoption("numprocesses", None)
+    ):
+        raise pytest.UsageError("--write-snapshots goes without -n")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """What a test says is compared with its snapshots, or becomes them."""
+    if not item.path.is_relative_to(ROOT / "tests"):
+        return (yield)  # an example of a docstring
+    with snapshots_of(item, write=item.config.option.write_snapshots):
+        return (yield)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Snapshots of tests that are gone go as well, where whole files are run."""
+    option = session.config.option
+    whole = not (
+        option.keyword or option.markexpr or any("::" in arg for arg in session.config.args)
+    )
+    if option.write_snapshots and whole:
+        forget(item for item in session.items if item.path.is_relative_to(ROOT / "tests"))
 
 
 def pytest_report_header() -> list[str]:

@@ -19,6 +19,8 @@ from oodometer.errors import InputError, NotApplicable, UsageError, WorkError
 from oodometer.estimators import Estimator, Sums
 from oodometer.results import Estimate
 
+from .snapshots import raises_snapshot
+
 benchmarks = pytest.importorskip("oodometer_lab.benchmarks")
 from oodometer_lab.benchmarks.natural import ask_shipped, shipped_answers  # noqa: E402
 from oodometer_lab.benchmarks.natural_cases import SPLITS, TABLES  # noqa: E402
@@ -169,22 +171,20 @@ def fails(reference: Predictions, target: Predictions, level: float) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "kinds", "error", "words"),
+    ("estimator", "kinds", "error"),
     [
-        (wrong, ["place"], WorkError, "value between both ends"),
-        (fails, ["place"], WorkError, "ZeroDivisionError"),
-        ([steady, steady], [], UsageError, "one name"),
-        (3, [], UsageError, "expected an estimator or a function"),
-        ([], [], UsageError, "at least one"),
-        ("no_such_module:it", [], InputError, "no_such_module"),
-        ("acc", [], UsageError, "unknown estimator"),
-        (steady, ["space"], UsageError, "unknown kind of shift"),
+        (wrong, ["place"], WorkError),
+        (fails, ["place"], WorkError),
+        ([steady, steady], [], UsageError),
+        (3, [], UsageError),
+        ([], [], UsageError),
+        ("no_such_module:it", [], InputError),
+        ("acc", [], UsageError),
+        (steady, ["space"], UsageError),
     ],
 )
-def test_what_is_no_estimator_is_refused(
-    estimator: Any, kinds: Any, error: Any, words: str
-) -> None:
-    with pytest.raises(error, match=words):
+def test_what_is_no_estimator_is_refused(estimator: Any, kinds: Any, error: Any) -> None:
+    with raises_snapshot(error):
         benchmarks.natural(estimator, kinds=kinds)
 
 

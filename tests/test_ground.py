@@ -46,6 +46,8 @@ from oodometer.store.places import is_remote, path_of, split_query
 from oodometer.store.predicates import may_match
 from oodometer.store.where import parse_where, said
 
+from .snapshots import raises_snapshot
+
 CHOICES = Ragged.from_rows([[1.0, 1.0], [0.0, np.log(2.0), 0.0]])
 WORDS = Coded(np.array([0, 1, 2]), ["cat", "NA", "wolf"])
 RULE = np.array([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
@@ -159,74 +161,26 @@ def test_an_example_of_each(got: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "kind", "says"),
+    ("call", "kind"),
     [
-        (
-            lambda: named_classes({"cat"}),
-            InputError,
-            "class names in the order of the probabilities, got a set",
-        ),
-        (
-            lambda: encode_positions(["B"], "label"),
-            InputError,
-            "row 1: .* the position of a candidate .*, got 'B'",
-        ),
-        (
-            lambda: survey_probabilities([[70.0, 30.0]]),
-            InputError,
-            "sums to 100; these look like percents: divide",
-        ),
-        (
-            lambda: check_logits(np.array([[0.9, 0.1]] * 2)),
-            InputError,
-            "expected logits, got probabilities: the first 2",
-        ),
-        (
-            lambda: check_candidate_scores([[0.5, -1], [2]]),
-            InputError,
-            "row 2: .* at least 2 candidates, got 1",
-        ),
-        (
-            lambda: refuse_classes_beside_positions(["candidate_scores", "logits"]),
-            InputError,
-            "no field of classes",
-        ),
-        (
-            lambda: follows_argmax(np.array([0, 1, 0]), RULE, (0, 1)),
-            InputError,
-            "that go with the probabilities",
-        ),
-        (
-            lambda: choose_metric({}, "a", "l"),
-            InputError,
-            "l: expected a metric of this log, got 'a'",
-        ),
-        (
-            lambda: places_of_run(target={}),
-            UsageError,
-            "a run folder is for files, and the target is a dict in memory",
-        ),
-        (lambda: class_named("os:system"), LookupError, "os:system"),
-        (lambda: name_of(re.Pattern), NotKept, "a Pattern .re., which no fitted file may hold"),
-        (
-            lambda: log(None, "tensorboard"),
-            UsageError,
-            "a tracker, one of mlflow, wandb; got 'tensorboard'",
-        ),
-        (
-            lambda: options.check_seed(-1),
-            UsageError,
-            "seed to be a whole number from 0 to 4294967295",
-        ),
-        (
-            lambda: options.need("even", lambda v: v % 2 == 0)("rows", 3),
-            UsageError,
-            r"rows to be even, got 3 \(int\)",
-        ),
+        (lambda: named_classes({"cat"}), InputError),
+        (lambda: encode_positions(["B"], "label"), InputError),
+        (lambda: survey_probabilities([[70.0, 30.0]]), InputError),
+        (lambda: check_logits(np.array([[0.9, 0.1]] * 2)), InputError),
+        (lambda: check_candidate_scores([[0.5, -1], [2]]), InputError),
+        (lambda: refuse_classes_beside_positions(["candidate_scores", "logits"]), InputError),
+        (lambda: follows_argmax(np.array([0, 1, 0]), RULE, (0, 1)), InputError),
+        (lambda: choose_metric({}, "a", "l"), InputError),
+        (lambda: places_of_run(target={}), UsageError),
+        (lambda: class_named("os:system"), LookupError),
+        (lambda: name_of(re.Pattern), NotKept),
+        (lambda: log(None, "tensorboard"), UsageError),
+        (lambda: options.check_seed(-1), UsageError),
+        (lambda: options.need("even", lambda v: v % 2 == 0)("rows", 3), UsageError),
     ],
 )
-def test_what_each_refuses(call: Callable[[], Any], kind: type[Exception], says: str) -> None:
-    with pytest.raises(kind, match=says):
+def test_what_each_refuses(call: Callable[[], Any], kind: type[Exception]) -> None:
+    with raises_snapshot(kind):
         call()
 
 

@@ -15,6 +15,8 @@ from oodometer.errors import UsageError
 from oodometer.options import Group, arguments_of, declared, groups_of, options_of
 from oodometer.verbs.options import DiagnoseOptions, EstimateOptions
 
+from .snapshots import raises_snapshot
+
 GROUPS = [o.Columns, o.Run, o.Alarms, o.Inference, o.Selective, o.Asking]
 TABLE = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "y": [0, 0, 1] * 40}
 TARGET = {"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}
@@ -35,7 +37,7 @@ def test_the_signatures_of_the_lab_are_short() -> None:
     pytest.importorskip("oodometer_lab")
     assert len(inspect.signature(o.stress).parameters) <= 16
     kept = o.Perturbation(training="train.jsonl")
-    with pytest.raises(UsageError, match="training is given twice"):
+    with raises_snapshot(UsageError):
         o.shift("a.jsonl", out="b.jsonl", training="c.jsonl", perturbation=kept)
 
 
@@ -60,7 +62,7 @@ def test_an_oodometer_takes_groups() -> None:
     found = made.fit(TABLE, run=o.Run(workers=1)).estimate(TARGET, alarms=o.Alarms(fail_below=0.99))
     assert found.alarms is not None
     assert found.alarms.where
-    with pytest.raises(UsageError, match="key is no option of Oodometer, which takes"):
+    with raises_snapshot(UsageError):
         o.Oodometer(columns=o.Columns(key="account"))
 
 
@@ -68,7 +70,7 @@ def test_alarms_are_the_group_or_its_option() -> None:
     asked: dict[str, Any] = {"backtest": None, "mapping": {"y": "label"}, "methods": ["ac"]}
     assert o.estimate(TABLE, TARGET, alarms="all", **asked).alarms is None
     for policy in ("new", o.Alarms(alarms="new")):
-        with pytest.raises(UsageError, match="needs a store of past runs"):
+        with raises_snapshot(UsageError):
             o.estimate(TABLE, TARGET, alarms=policy, **asked)
 
 
@@ -92,29 +94,25 @@ def test_a_group_is_checked_copied_and_changed() -> None:
     assert alarms == pickle.loads(pickle.dumps(alarms)) == copy.deepcopy(alarms)
     assert alarms != o.Alarms(fail_drop=0.04)
     assert repr(dataclasses.replace(alarms, margin=0.02)) == "Alarms(margin=0.02, fail_drop=0.05)"
-    with pytest.raises(UsageError, match="expected a level between 0 and 1"):
+    with raises_snapshot(UsageError):
         o.Inference(level="high")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("named", "hint"), [("clutser", "did you mean cluster="), ("workers", "option of Run")]
-)
-def test_a_misspelt_option_says_what_was_meant(named: str, hint: str) -> None:
-    with pytest.raises(TypeError, match=hint):
+@pytest.mark.parametrize("named", ["clutser", "workers"])
+def test_a_misspelt_option_says_what_was_meant(named: str) -> None:
+    with raises_snapshot(TypeError):
         o.Columns(**{named: 1})
-    with pytest.raises(TypeError, match="did you mean workers="):
+    with raises_snapshot(TypeError):
         o.estimate(TABLE, TARGET, worker=1)  # type: ignore[call-arg]
 
 
 def test_what_cannot_be_is_said() -> None:
-    with pytest.raises(UsageError, match="workers is given twice, by itself and in run"):
+    with raises_snapshot(UsageError):
         o.estimate(TABLE, TARGET, run=o.Run(workers=2), workers=3)
-    with pytest.raises(
-        UsageError, match=r"cluster is no option of diagnose, which takes .*mapping"
-    ):
+    with raises_snapshot(UsageError):
         o.diagnose(TABLE, TARGET, columns=o.Columns(cluster="user"))
     for wrong in ({"mapping": {"y": "label"}}, o.Run()):
-        with pytest.raises(UsageError, match=r"expected columns to be oodometer.Columns"):
+        with raises_snapshot(UsageError):
             o.diagnose(TABLE, TARGET, columns=wrong)  # type: ignore[arg-type]
 
 
@@ -143,7 +141,7 @@ def test_an_option_of_another_meaning_stays_out_of_the_group() -> None:
     pytest.importorskip("oodometer_lab")
     shown = inspect.signature(o.predict).parameters
     assert "features" in shown  # of the model's last layer
-    with pytest.raises(UsageError, match="features is no option of predict"):
+    with raises_snapshot(UsageError):
         o.predict("model", TABLE, columns=o.Columns(features=["a"]))
 
 

@@ -103,6 +103,8 @@ MOST = {
     "verbs": Effort(111114, 2, 0, 1),
 }
 MOST_PARAMETERS = 8
+# Phrases in asserts and in `match=`: each is an edit of a test where its sentence becomes a better one.
+MOST_PHRASES = 1200
 
 # What `import oodometer` must not load.
 HEAVY = (
@@ -256,6 +258,30 @@ def test_no_floor_takes_more_reading() -> None:
     }
     assert rose == {}, (
         "make the floor as quick to read as it was, or raise its entry in MOST and say why"
+    )
+
+
+def phrases(path: Path) -> int:
+    """How many texts with a space stand in the asserts of a test file, and how many `match=` beside them."""
+    found = 0
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Assert):
+            found += sum(
+                isinstance(one, ast.Constant)
+                and isinstance(one.value, str)
+                and " " in one.value
+                and len(one.value) > 12
+                for one in ast.walk(node)
+            )
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "raises":
+            found += sum(keyword.arg == "match" for keyword in node.keywords)
+    return found
+
+
+def test_tests_pin_no_more_phrases() -> None:
+    """What is said stands in snapshots and screens (`tests/snapshots.py`), which one command writes anew."""
+    assert sum(map(phrases, (ROOT / "tests").rglob("*.py"))) <= MOST_PHRASES, (
+        "ask for a field, or keep what is said with assert_snapshot or raises_snapshot"
     )
 
 

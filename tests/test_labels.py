@@ -13,6 +13,8 @@ import oodometer
 from oodometer.classes import label_codes, said_of_classes
 from oodometer.errors import InputError
 
+from .snapshots import raises_snapshot
+
 ROWS = 400
 rng = np.random.default_rng(3)
 CONFIDENCE = rng.uniform(0.4, 1, ROWS).round(3)
@@ -107,18 +109,15 @@ def test_a_class_that_the_model_does_not_know_is_an_error_of_the_model() -> None
 
 
 @pytest.mark.parametrize(
-    ("names", "message"),
+    "names",
     [
-        (["Ant", "Bee", "Cow"], r"got 'Bee'; write it bee, as the others"),
-        (
-            ["Ameise", "Biene", "Kuh"],
-            r"got 'Biene', 'Ameise', 'Kuh' in most rows; write them in the model's words",
-        ),
+        ["Ant", "Bee", "Cow"],
+        ["Ameise", "Biene", "Kuh"],
     ],
 )
-def test_other_names_of_the_known_classes_are_no_new_ones(names: list[str], message: str) -> None:
+def test_other_names_of_the_known_classes_are_no_new_ones(names: list[str]) -> None:
     true = pd.Series(TRUE).replace(dict(zip(["ant", "bee", "cow"], names, strict=True))).to_numpy()
-    with pytest.raises(InputError, match=message):
+    with raises_snapshot(InputError):
         oodometer.audit(
             probabilities(SAID) | {"label": TRUE}, probabilities(SAID), labels={"label": true}
         )

@@ -28,6 +28,8 @@ from oodometer.errors import (
 from oodometer.results import KINDS, Curve, Estimate, Interval, Ranking, Skipped, plain
 from oodometer.scores import Score
 
+from .snapshots import raises_snapshot
+
 
 def strict(value: Any) -> Any:
     """What a strict JSON reader gets back."""
@@ -77,16 +79,14 @@ def test_plain_is_always_strict_json(value: Any) -> None:
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.6, 0.7), (0.1, 0.4), (0.7, 0.3), (math.nan, 1.0)])
 def test_an_interval_holds_its_value(lower: float, upper: float) -> None:
-    with pytest.raises(ValueError, match=r"does not hold 0.5"):
+    with raises_snapshot(ValueError):
         Interval(0.5, lower, upper, 0.9, "exact")
-    with pytest.raises(ValueError, match=r"does not hold 0.5"):
+    with raises_snapshot(ValueError):
         Estimate("ac", 0.5, lower, upper, 0.9, "exact", "", "guo2017")
 
 
 def test_an_unknown_kind_of_interval() -> None:
-    with pytest.raises(
-        ValueError, match=r"unknown kind of interval 'sure'; known: exact, asymptotic"
-    ):
+    with raises_snapshot(ValueError):
         Interval(0.5, 0.4, 0.6, 0.9, "sure")  # type: ignore[arg-type]
     for kind in KINDS:
         assert Interval(0.5, 0.4, 0.6, 0.9, kind).width == pytest.approx(0.2)
@@ -115,7 +115,7 @@ def test_estimate_as_json() -> None:
 
 
 def test_curves_rankings_and_skips() -> None:
-    with pytest.raises(ValueError, match=r"one length, got lengths \[1, 2\]"):
+    with raises_snapshot(ValueError):
         Curve("c", [1], [1, 2], [1, 2], [1, 2], "x", "y", 0.9, "exact", "")
     curve = Curve(
         "c",
@@ -201,31 +201,26 @@ def test_a_registered_class_is_found_and_made(coin: type) -> None:
 
 def test_two_classes_cannot_share_a_name(coin: type) -> None:
     other = type("Other", (), {"name": "test-coin"})
-    with pytest.raises(UsageError, match=r"two classes want the score name 'test-coin'"):
+    with raises_snapshot(UsageError):
         registry.register("score")(other)
     assert registry.find("score", "test-coin") is coin
 
 
 def test_near_names_are_proposed() -> None:
-    with pytest.raises(UsageError, match=r"unknown estimator 'act'; did you mean .*atc"):
+    with raises_snapshot(UsageError):
         registry.find("estimator", "act")
-    with pytest.raises(
-        UsageError, match=r"unknown metric 'qqqqqq'; `oodometer methods` lists them"
-    ):
+    with raises_snapshot(UsageError):
         registry.find("metric", "qqqqqq")
 
 
 def test_arguments_after_a_colon(coin: type) -> None:
     made = registry.create("estimator", "threshold:margin", level=0.8)
     assert (made.name, made.score_name, made.level) == ("threshold:margin", "margin", 0.8)
-    with pytest.raises(
-        UsageError,
-        match=r"the score 'test-coin' takes no argument, got 'test-coin:x'; write 'test-coin'",
-    ):
+    with raises_snapshot(UsageError):
         registry.create("score", "test-coin:x")
-    with pytest.raises(UsageError, match=r"unknown score 'margim'; did you mean margin"):
+    with raises_snapshot(UsageError):
         registry.create("estimator", "threshold:margim")
-    with pytest.raises(UsageError, match=r"does not read as a probability; use threshold:margin"):
+    with raises_snapshot(UsageError):
         registry.create("estimator", "ac:margin")
 
 
@@ -267,7 +262,7 @@ def test_every_floor_has_its_methods_in_order() -> None:
 
 
 def test_a_name_holds_no_colon() -> None:
-    with pytest.raises(UsageError, match=r"expected a score name without a colon, got 'coin:fair'"):
+    with raises_snapshot(UsageError):
         registry.register("score")(type("Fair", (), {"name": "coin:fair"}))
 
 

@@ -31,6 +31,8 @@ from oodometer.citations import BIBTEX
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.testing import example_record
 
+from ..snapshots import raises_snapshot
+
 NAMES = registry.names("ranker")
 
 
@@ -114,7 +116,7 @@ def test_mano_of_probabilities_alone_takes_them_as_they_are() -> None:
     want = np.mean(p**4) ** 0.25
     assert MaNo().score(Predictions.from_probabilities(p)) == pytest.approx(want)
     assert MaNo().score(Predictions.from_probabilities([[1.0, 0.0]])) == pytest.approx(0.5**0.25)
-    with pytest.raises(NotApplicable, match="needs `logits`"):
+    with raises_snapshot(NotApplicable):
         MaNo(normalization="taylor").score(Predictions.from_probabilities(p))
     with pytest.raises(UsageError, match="normalization"):
         MaNo(normalization="soft")
@@ -194,7 +196,7 @@ def test_softmax_correlation_is_the_cosine_of_matrices() -> None:
     fitted = SoftmaxCorrelation().fit(record)
     assert fitted.score(record) == pytest.approx(want)
     assert SoftmaxCorrelation().fit(record.without_labels())._prior is None
-    with pytest.raises(NotApplicable, match="5 classes of the reference"):
+    with raises_snapshot(NotApplicable):
         fitted.score(Predictions.from_probabilities([[0.5, 0.5]]))
     assert softmax_correlation(np.eye(2), np.array([1.0, 0.0])) == pytest.approx(np.sqrt(0.5))
 
@@ -235,7 +237,7 @@ def test_energy_is_that_of_scipy_without_the_log_of_the_rows(
 
 
 def test_energy_refuses_log_probabilities() -> None:
-    with pytest.raises(NotApplicable, match="raw `logits`"):
+    with raises_snapshot(NotApplicable):
         MetaDistributionEnergy().score(Predictions.from_logits(np.log([[0.7, 0.3], [0.2, 0.8]])))
     with pytest.raises(UsageError, match="temperature"):
         MetaDistributionEnergy(temperature=0)
@@ -299,9 +301,9 @@ def test_one_row_two_classes_and_what_is_missing(name: str) -> None:
     ranker = registry.create("ranker", name)
     one = Predictions.from_arrays(logits=[[3.0, 1.0]], features=[[1.0, 2.0]])
     assert np.isfinite(ranker.score(one))
-    with pytest.raises(NotApplicable, match="needs `"):
+    with raises_snapshot(NotApplicable):
         ranker.score(Predictions.from_confidence([0.5]))
-    with pytest.raises(NotApplicable, match="one row"):
+    with raises_snapshot(NotApplicable):
         ranker.score(one.slice(0, 0))
 
 
@@ -397,11 +399,11 @@ def test_same_seed_same_order_and_reference_is_used() -> None:
 
 
 def test_what_cannot_be_ranked() -> None:
-    with pytest.raises(UsageError, match="at least one record"):
+    with raises_snapshot(UsageError):
         rank_models({})
-    with pytest.raises(UsageError, match="unknown ranker"):
+    with raises_snapshot(UsageError):
         rank_models({"a": hard(1.0, 30)}, "nuclear")
-    with pytest.raises(NotApplicable, match="b: needs `features`"):
+    with raises_snapshot(NotApplicable):
         rank_models({"a": hard(1.0, 30), "b": Predictions.from_logits([[1.0, 0.0]])}, "dispersion")
     with pytest.raises(UsageError):
         rank_models({"a": hard(1.0, 30)}, level=95)

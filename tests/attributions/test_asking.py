@@ -12,6 +12,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.attributions import KernelShap, Lime
 from oodometer_lab.attributions.base import Asker
 
+from ..snapshots import raises_snapshot
+
 
 def by_length(texts: list[Any]) -> np.ndarray[Any, Any]:
     p = np.array([min(len("".join(one)), 50) / 100 for one in texts])
@@ -75,7 +77,7 @@ def test_answers_that_are_no_probabilities(answer: Any, message: str) -> None:
 
 
 def test_what_is_no_model() -> None:
-    with pytest.raises(UsageError, match="expected a classifier or a function"):
+    with raises_snapshot(UsageError):
         Lime().explain("model", ["a film"])  # type: ignore[arg-type]
 
 
@@ -87,22 +89,18 @@ def test_wrong_numbers_of_samples(method: Any, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "targets", "message"),
+    ("texts", "targets"),
     [
-        (["good", "..!", "\n"], None, "row 3: column text: expected a text with words"),
-        (["good", 5], None, "row 2"),
-        (
-            ["good", "bad"],
-            [0, 2],
-            "row 2: column target: expected the position of one of 2 classes, got 2",
-        ),
-        (["good", "bad"], [0], "expected 2 targets"),
-        (["good", "bad"], [0, 0.5], "row 2: column target"),
-        (["good", "bad"], [0, True], "row 2: column target: .*a class from 0 on, got True"),
+        (["good", "..!", "\n"], None),
+        (["good", 5], None),
+        (["good", "bad"], [0, 2]),
+        (["good", "bad"], [0]),
+        (["good", "bad"], [0, 0.5]),
+        (["good", "bad"], [0, True]),
     ],
 )
-def test_bad_input_has_its_row(texts: Any, targets: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_input_has_its_row(texts: Any, targets: Any) -> None:
+    with raises_snapshot(InputError):
         KernelShap().explain(by_length, texts, targets=targets)
 
 
@@ -122,5 +120,5 @@ def test_a_network_is_asked_as_it_is_alone(tiny_encoder: Path, transformers: Any
     method.explain(model, ["film " * 100, "a film"])
     assert 1 <= method.truncated <= 3
     model.reads = ("image",)
-    with pytest.raises(UsageError, match="expected a classifier of texts, got one of image"):
+    with raises_snapshot(UsageError):
         Asker(model)

@@ -15,6 +15,8 @@ from oodometer.errors import InputError, MissingExtraError, UsageError, install_
 from oodometer_lab.attributions import IntegratedGradients, Words
 from oodometer_lab.attributions.integrated_gradients import pieces_of
 
+from ..snapshots import raises_snapshot
+
 pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
 TEXT = "a good film, unbelievably dull"
 PAIR = ("the good film was seen", "a dull actor")
@@ -220,16 +222,16 @@ def test_what_is_no_encoder(model: Any, monkeypatch: pytest.MonkeyPatch) -> None
         with pytest.raises(UsageError, match=f"got {kind}; use lime or kernel-shap"):
             IntegratedGradients().explain(wrong, [TEXT])
     monkeypatch.setattr(type(model.tokenizer), "is_fast", False)
-    with pytest.raises(UsageError, match="fast tokenizer"):
+    with raises_snapshot(UsageError):
         IntegratedGradients().explain(model, [TEXT])
 
 
 def test_wrong_options_and_input(model: Any) -> None:
     with pytest.raises(UsageError, match="steps"):
         IntegratedGradients(steps=0)
-    with pytest.raises(UsageError, match="known: mask, pad, zero"):
+    with raises_snapshot(UsageError):
         IntegratedGradients(baseline="noise")
-    with pytest.raises(InputError, match="row 2: column text: expected a text with words"):
+    with raises_snapshot(InputError):
         IntegratedGradients().explain(model, ["film", ""])
     with pytest.raises(InputError, match="row 2: column target"):
         IntegratedGradients(steps=2).explain(model, ["film", "dull"], targets=[0, 2])
@@ -237,7 +239,7 @@ def test_wrong_options_and_input(model: Any) -> None:
 
 def test_an_encoder_without_a_mask(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "tokenizer", SimpleNamespace(mask_token_id=None))
-    with pytest.raises(UsageError, match="no mask token"):
+    with raises_snapshot(UsageError):
         IntegratedGradients().explain(model, [TEXT])
 
 
@@ -259,9 +261,7 @@ def test_a_broken_model_gives_no_attributions(model: Any, torch: Any, tmp_path: 
         lambda: IntegratedGradients(steps=2).explain(broken, [TEXT]),
         lambda: explain_in(tmp_path / "a", IntegratedGradients(steps=2), broken, [TEXT], name="m"),
     ):
-        with pytest.raises(
-            InputError, match="expected probabilities, a row a text, got nan or an infinity"
-        ):
+        with raises_snapshot(InputError):
             explain()
 
 
@@ -276,5 +276,5 @@ def test_gradients_that_are_not_finite_are_refused(
         return found + (found - found).sum().sqrt()
 
     monkeypatch.setattr(model, "_scores", rough)
-    with pytest.raises(InputError, match="expected gradients that are finite"):
+    with raises_snapshot(InputError):
         IntegratedGradients(steps=2).explain(model, [TEXT])

@@ -14,6 +14,8 @@ from oodometer_lab.attributions import Lime, Words
 from oodometer_lab.attributions.black_box import Absence
 from oodometer_lab.shifts.text.words import words_of
 
+from ..snapshots import raises_snapshot
+
 TEXT = "this is a good film , and not a dull story at all !"  # no mask comes to touch a word
 PAIR = ("a good man eats.", "he is good")
 WEIGHTS = {"good": 1.5, "dull": -1.0, "not": -0.5, "film": 0.3, "he": 0.7}
@@ -116,7 +118,7 @@ def test_seeds_and_texts_draw_apart() -> None:
 @pytest.mark.parametrize("name", ["kernel_width", "alpha"])
 @pytest.mark.parametrize("value", ["a", None, True, 0, -1.0, float("nan"), float("inf")])
 def test_options_that_are_no_numbers_above_0(name: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=f"expected {name} above 0, got"):
+    with raises_snapshot(UsageError):
         Lime(**{name: value})
     with pytest.raises(UsageError, match="seed"):
         Lime(seed=-1)

@@ -8,6 +8,8 @@ import pytest
 from oodometer.errors import UsageError
 from oodometer_lab.attributions import NORMALIZATIONS, WordAttributions, Words, normalized
 
+from ..snapshots import raises_snapshot
+
 PAIR = WordAttributions(Words(("a b", "c")), np.array([3.0, 0.0, -1.0]), -4.0, 0, 0.8, 0.1, 0.9)
 SINGLE = WordAttributions(Words("a b"), np.array([3.0, -4.0]), float("nan"), 0, 0.8)
 NOTHING = WordAttributions(Words("a b"), np.zeros(2), float("nan"), 0, 0.8)
@@ -29,5 +31,5 @@ def test_sizes_by_hand(how: str, of_pair: float, of_single: float) -> None:
 
 def test_names() -> None:
     assert NORMALIZATIONS == ("none", "l1", "l2", "max")
-    with pytest.raises(UsageError, match="known: none, l1, l2, max"):
+    with raises_snapshot(UsageError):
         normalized(PAIR, "l3")

@@ -25,6 +25,8 @@ from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.inference.betting import SampledRows
 from oodometer.intervals import clopper_pearson
 
+from ..snapshots import assert_snapshot
+
 LEVELS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
 QUANTILES = np.array([0.4, 0.55, 0.75, 0.8, 0.84, 0.9, 0.93])
 PRIOR = prior_cdf(LEVELS, QUANTILES)
@@ -172,10 +174,7 @@ def test_it_says_what_the_labels_are_worth() -> None:
         found.effective_labels * found.interval.value, found.effective_labels, 0.9
     )
     assert high - low == pytest.approx(found.interval.upper - found.interval.lower, abs=1e-6)
-    assert (
-        found.to_dict()["assumes"]
-        == "like public shifts, and the labelled rows were drawn at random"
-    )
+    assert_snapshot(found.to_dict()["assumes"])
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from oodometer.audits.suggestion import Suggestion
 from oodometer.audits.worksheet import Worksheet
 from oodometer.store import as_source
 
+from ..snapshots import assert_snapshot
+
 
 def test_labels_are_joined_by_key_row_or_place() -> None:
     labels, target = (
@@ -55,9 +57,7 @@ def test_labels_of_classes_that_the_model_does_not_know_are_its_errors() -> None
         as_source({"prob_ant": [0.9, 0.2], "prob_bee": [0.1, 0.8], "label": ["ant", "elk"]})
     )
     assert source.read().accuracy == 0.5
-    assert warnings == (
-        "table: 1 labels are of classes that the model does not know ('elk'): they count as its errors",
-    )
+    assert_snapshot(warnings)
 
 
 def test_columns_called_like_the_draw_are_renamed() -> None:

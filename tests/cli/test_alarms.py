@@ -21,6 +21,8 @@ from oodometer.results import Interval
 from oodometer.results.alarms import AlarmRule
 from oodometer.store import write_predictions
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 LOW = Interval(0.90, 0.80, 0.94, 0.95, "empirical")
 
 
@@ -101,43 +103,25 @@ def test_every_rule_of_every_part() -> None:
     ]
     assert {one.place["name"] for one in found.by_chance} == {"west"}
     lines = found.lines()
-    assert lines[0] == "ALARM north: accuracy 90.0 % [80.0 %, 94.0 %], below 92 % (84 % likely)"
-    assert (
-        lines[1]
-        == "ALARM north: accuracy 90.0 % [80.0 %, 94.0 %], 6.0 points below the reference (93 % likely)"
-    )
-    assert lines[2].startswith(
-        "Alarm raised by 1 of 3 slices: accuracy below 92 % or accuracy more than 3 points"
-    )
-    assert lines[2].endswith("(below it, but by no more than chance: west)")
+    assert_snapshot(lines[0])
+    assert_snapshot(lines[1])
+    assert_snapshot(lines[2])
     assert found.to_dict()["where"][0]["slice"] == "north"
     calm = judge_alarms(alarm_rules(0.5, None), parts, {"accuracy": 0.96}, kind="slice")
     assert (bool(calm), calm.lines()) == (False, ["No alarm in 3 slices: accuracy below 50 %"])
 
 
 @pytest.mark.parametrize(
-    ("below", "drop", "message"),
+    ("below", "drop"),
     [
-        (
-            93,
-            None,
-            r"--fail-below: expected accuracy between 0 and 1 such as 0.93, got 93; divide percents by 100",
-        ),
-        (-0.1, None, r"--fail-below: expected accuracy between 0 and 1"),
-        (
-            None,
-            -0.02,
-            r"--fail-drop: expected a drop of accuracy between 0 and 1 such as 0.02, got -0.02$",
-        ),
-        (
-            {"auprc": 0.5},
-            None,
-            r"--fail-below auprc=0.5: auprc is not estimated here; known: accuracy",
-        ),
+        (93, None),
+        (-0.1, None),
+        (None, -0.02),
+        ({"auprc": 0.5}, None),
     ],
 )
-def test_bounds_that_make_no_sense(below: Any, drop: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_bounds_that_make_no_sense(below: Any, drop: Any) -> None:
+    with raises_snapshot(UsageError):
         alarm_rules(below, drop)
 
 
@@ -190,7 +174,7 @@ def test_an_alarm_is_told_and_ends_in_3_with_everything_written(
     shown = capsys.readouterr().out.splitlines()
     failing = [line for line in shown if line.startswith("ALARM ")]
     assert [line.split(":")[0] for line in failing] == ["ALARM 2024-03"] * 2
-    assert any(line.startswith("Alarm raised by 1 of 2 chunks") for line in shown)
+    assert_snapshot(shown)
     alarms = json.loads(out.read_text())["alarms"]
     assert (alarms["raised"], alarms["when"], alarms["judged"], alarms["of"]) == (
         True,
@@ -215,7 +199,7 @@ def test_an_alarm_is_told_and_ends_in_3_with_everything_written(
 
 def test_no_alarm_ends_in_0_and_says_so(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(ask(files, "--fail-below", "0.3")) == 0
-    assert "No alarm in 2 chunks: accuracy below 30 %" in capsys.readouterr().out
+    assert_snapshot(capsys.readouterr().out)
     assert main(ask(files)) == 0
     assert "alarm in" not in capsys.readouterr().out.lower().replace("(alarm)", "")
 
@@ -265,10 +249,10 @@ def test_in_python(files: Path) -> None:
     found = estimate(files / "reference.csv", files / "target.csv", fail_below=0.99, **asked)
     assert found.alarms.raised
     assert found.alarms.where[0].place == {"name": "target"}
-    assert "ALARM target: accuracy" in repr(found)
+    assert_snapshot(repr(found))
     assert found.alarms.where[0].chance == pytest.approx(1.0, abs=0.05)
     assert estimate(files / "reference.csv", files / "target.csv", **asked).alarms is None
-    with pytest.raises(UsageError, match="expected fail_below to be a number"):
+    with raises_snapshot(UsageError):
         estimate(files / "reference.csv", files / "target.csv", fail_below="0.9", **asked)
 
 
@@ -310,11 +294,9 @@ def test_a_metric_besides_the_accuracy(files: Path, capsys: pytest.CaptureFixtur
         alarms["where"][0]["value"]
         == json.loads(told.out)["chunks"][1]["metrics"]["roc_auc"]["value"]
     )
-    assert told.err.startswith("ALARM 2024-03: roc_auc 0.")
+    assert_snapshot(told.err)
     assert main([*asked, "--fail-below", "f2=0.9"]) == 2
-    with pytest.raises(
-        UsageError, match=r"--fail-below: expected mcc between -1 and 1 such as 0.93, got -2"
-    ):
+    with raises_snapshot(UsageError):
         alarm_rules({"mcc": -2}, None, ("mcc",))
 
 
@@ -323,4 +305,4 @@ def test_a_metric_without_an_estimate_is_said() -> None:
     found = judge_alarms(
         alarm_rules({"f1": 0.9}, None, ("f1",)), [part], {"f1": 0.95}, kind="slice"
     )
-    assert found.lines()[0] == "No estimate, so no alarm could be raised: f1 of north"
+    assert_snapshot(found.lines()[0])

@@ -13,6 +13,8 @@ import pytest
 from oodometer.cli import main
 from oodometer.fields import NO_CLASSES
 
+from ..snapshots import assert_snapshot
+
 Rows = list[dict[str, Any]]
 
 
@@ -228,4 +230,4 @@ def test_a_reference_of_classes_and_a_target_of_candidates(
         assert main(["estimate", *map(str, pair)]) == 2
         shown = capsys.readouterr().err
         assert shown.count("\n") == 1
-        assert "give candidate_scores in the reference and the target" in shown
+        assert_snapshot(shown)

@@ -15,6 +15,8 @@ from oodometer_lab.verbs.discriminate import collect_pairs, train_judges
 from oodometer_lab.verbs.discriminate.collecting import checkpoint_folders
 from oodometer_lab.verbs.predict import predict
 
+from ..snapshots import raises_snapshot
+
 entrance = importlib.import_module("oodometer.cli.main")
 WORDS = [
     "lamp",
@@ -147,21 +149,17 @@ def test_folders_of_checkpoints_stand_for_the_first_five_by_step(tmp_path: Path)
 def test_calls_that_make_no_sense(home: Path, tmp_path: Path) -> None:
     first = home / "run" / "checkpoint-000012"
     rows = {"input": ["turn on the fan"], "gold": ["set ( fan , on )"]}
-    with pytest.raises(UsageError, match="is named twice"):
+    with raises_snapshot(UsageError):
         collect_pairs([first, first], rows)
-    with pytest.raises(
-        InputError, match=r"expected the folder of a sequence model, .* such folder"
-    ):
+    with raises_snapshot(InputError):
         collect_pairs(tmp_path / "nowhere", rows)
     (tmp_path / "bert").mkdir()
     (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
-    with pytest.raises(InputError, match=r"an encoder-decoder such as T5 or BART, got .* 'bert'"):
+    with raises_snapshot(InputError):
         collect_pairs(tmp_path / "bert", rows)
-    with pytest.raises(
-        InputError, match=r"expected a column gold, got input, answer; .* gold output of"
-    ):
+    with raises_snapshot(InputError):
         collect_pairs(first, {"input": ["a"], "answer": ["b"]})
-    with pytest.raises(InputError, match="row 2: column gold: expected a gold output, got none"):
+    with raises_snapshot(InputError):
         collect_pairs(first, {"input": ["a", "b"], "gold": ["A", None]})
 
 
@@ -186,5 +184,5 @@ def test_predict_writes_the_best_outputs_of_a_sequence_model(
     assert found.accuracy is not None
     assert found.accuracy.value == pytest.approx(want.verdicts.mean())
     assert rows[0]["gold"] == trained[0]["gold"]
-    with pytest.raises(UsageError, match="a sequence model, whose outputs are written without vie"):
+    with raises_snapshot(UsageError):
         predict(home / form, home / "train.jsonl", views=2)

@@ -16,6 +16,8 @@ from oodometer.cli import main
 from oodometer.cli.main import all_commands
 from oodometer.options import spelt
 
+from ..snapshots import assert_snapshot
+
 ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
 # Texts that name no file: a new option of type text must be put here or say what becomes of its path.
 NO_PLACES = {
@@ -117,7 +119,7 @@ def test_two_outputs_of_one_name_are_refused(
     one = tmp_path / "one.html"
     files = [str(tmp_path / "r.csv"), str(tmp_path / "t.csv")][: 1 if command == "backtest" else 2]
     assert main([command, *files, "--json", str(one), "--report", f"{tmp_path}/./one.html"]) == 2
-    assert "--json and --report are one file" in capsys.readouterr().err
+    assert_snapshot(capsys.readouterr().err)
     assert not one.exists()
 
 

@@ -13,6 +13,8 @@ import pytest
 import oodometer
 from oodometer.cli import main
 
+from ..snapshots import assert_snapshot
+
 LOGS = Path(__file__).parents[1] / "store" / "harness" / "logs"
 MC = LOGS / "samples_animals_mc_2026-11-22T11-43-31.774448.jsonl"
 
@@ -99,9 +101,9 @@ def test_totals_and_chats_without_a_reply_are_told_what_is_missing(
     (tmp_path / "x.eval.xz").write_bytes(b"\xfd7zXZ")
     totals, chat, packed = (run(capsys, "read", tmp_path / name) for name in (*files, "x.eval.xz"))
     assert [code for code, _, _ in (totals, chat, packed)] == [2, 2, 2]
-    assert "got totals alone; run the harness again with the samples logged" in totals[2]
-    assert "a model has to answer first: oodometer predict MODEL" in chat[2]
-    assert "got a packed one; unpack it first" in packed[2]
+    assert_snapshot(totals[2])
+    assert_snapshot(chat[2])
+    assert_snapshot(packed[2])
     quiz(tmp_path / "samples_quiz_1.jsonl", 9, 0, 1.0)
     command = run(capsys, "read", tmp_path / "results_2026.json")[2].split("`")[1]
     assert command == f"oodometer read {tmp_path}/samples_quiz_1.jsonl --out samples_quiz_1.parquet"

@@ -15,6 +15,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 METHODS = ["--method", "source", "--method", "atc"]
 COMMANDS = {
     "estimate": ["estimate", "r.parquet", "t.parquet", *METHODS, "--backtest", "none"],
@@ -108,7 +110,7 @@ def test_what_is_no_result_is_refused(
     assert main(["report", str(tmp_path / "a.json")]) == 2
     shown = capsys.readouterr()
     assert (shown.out, says in shown.err, shown.err.count("\n")) == ("", True, 1)
-    with pytest.raises(InputError, match="expected the JSON of a result"):
+    with raises_snapshot(InputError):
         oodometer.load_result(tmp_path / "b.json")
 
 
@@ -117,7 +119,7 @@ def test_tables_of_numbers_are_refused(tmp_path: Path) -> None:
         json.dumps({"command": "diagnose", "kind": "none", "why": "nothing moved", "findings": []})
     )
     saved = oodometer.load_result(tmp_path / "a.json")
-    with pytest.raises(UsageError, match=r"has no tables of numbers; let diagnose write them"):
+    with raises_snapshot(UsageError):
         saved.to_frame()
 
 
@@ -134,8 +136,5 @@ def test_a_damaged_part_is_refused_where_the_page_reads_it(
     told = json.loads(kept.read_text())
     kept.write_text(json.dumps(told | {"diagnosis": {**told["diagnosis"], "findings": 1.5}}))
     assert main(["report", str(kept), "--report", str(page)]) == 2
-    assert (
-        "a.json: expected a result as it was written, got one that cannot be shown"
-        in capsys.readouterr().err
-    )
+    assert_snapshot(capsys.readouterr().err)
     assert not page.exists()

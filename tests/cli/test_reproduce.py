@@ -13,6 +13,8 @@ import pytest
 from oodometer_lab.recipes import Recipe, Step
 from oodometer_lab.recipes.base import Progress, Workspace
 
+from ..snapshots import assert_snapshot
+
 Run = Callable[..., int]
 # The packages' faces give functions of these names, so the modules are asked for by name.
 entrance = importlib.import_module("oodometer.cli.main")
@@ -143,7 +145,7 @@ def test_an_interruption_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch
                                            capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     monkeypatch.setattr(Toy, "stop", True)
     assert run("toy", "--out", tmp_path) == 130
-    assert "run the same command again" in capsys.readouterr().err
+    assert_snapshot(capsys.readouterr().err)
     monkeypatch.setattr(Toy, "stop", False)
     assert run("toy", "--out", tmp_path) == 0
 

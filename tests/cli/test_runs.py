@@ -13,6 +13,8 @@ from oodometer.passes.run_folder import run_folder
 from oodometer.runs import Lock
 from oodometer.verbs.history import runs
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 ABOUT = {"verb": "estimate", "reference": "/data/reference.parquet", "target": "/lake/predictions"}
 
 
@@ -53,11 +55,11 @@ def test_each_is_told_by_how_it_stands(home: Path) -> None:
         2,
         "/lake/predictions",
     )
-    assert "expected the manifest of a run" in str(found["broken"].why)
+    assert_snapshot(str(found["broken"].why))
     with Lock(home / "deep/er/killed/lock", home):
         assert next(one.status for one in runs(home / "deep").runs) == "running"
     assert len(runs([home, home / "finished"]).runs) == 4
-    with pytest.raises(InputError, match="expected a folder, got no such folder"):
+    with raises_snapshot(InputError):
         runs(home / "nowhere")
 
 
@@ -68,7 +70,7 @@ def test_from_the_shell(
     assert main(["runs"]) == 0  # the word of old
     shown = capsys.readouterr().out
     assert "2 of 5" in shown
-    assert "failed: no luck" in shown
+    assert_snapshot(shown)
     assert main(["history"]) == 0
     assert capsys.readouterr().out == shown
     assert main(["history", "deep", "--json", "-"]) == 0

@@ -20,6 +20,8 @@ from oodometer.cli import main
 from oodometer.errors import UsageError
 from oodometer_lab.shifts import IMAGE_SHIFTS, find_image_shift
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (12, 20, 24, 3), dtype=np.uint8)
 
@@ -173,14 +175,10 @@ def test_images_that_do_not_decode(
     assert run(*words) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "00_broken.png: expected an image, got it does not decode" in said
-    assert "--on-error skip" in said
+    assert_snapshot(said)
     assert sorted(tmp_path.iterdir()) == before  # nothing half-written
     assert run(*words, "--on-error", "skip") == 0
-    assert (
-        "2 could not be read and were left out (cat/00_broken.png: it does not decode"
-        in capsys.readouterr().out
-    )
+    assert_snapshot(capsys.readouterr().out)
     told = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert [one["name"] for one in told["skipped"]] == ["cat/00_broken.png", "dog/cut.png"]
     assert told["rows"] == len(good)
@@ -207,7 +205,7 @@ def test_none_that_decodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         )
         == 2
     )
-    assert "of which none decodes" in capsys.readouterr().err
+    assert_snapshot(capsys.readouterr().err)
     assert not (tmp_path / "o").exists()
 
 
@@ -297,7 +295,7 @@ def test_places(
 
 
 def test_the_verb_writes_nothing_among_what_it_reads(images: Path) -> None:
-    with pytest.raises(UsageError, match="lie in one another"):
+    with raises_snapshot(UsageError):
         oodometer.shift(images, kind="fog", severity=1, out=images / "out")
 
 
@@ -315,11 +313,11 @@ def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
     ]
     with np.load(several.copies[0].out) as a, np.load(one.copies[0].out) as b:
         np.testing.assert_array_equal(a["image"], b["image"])
-    assert str(one).startswith("Shifted: 1 copy\n  12 images of")
+    assert_snapshot(str(one))
     assert oodometer.load_result(one.save(tmp_path / "one.json")).view() == one.view()
-    with pytest.raises(UsageError, match="Shifting has no table 'numbers'; it has none"):
+    with raises_snapshot(UsageError):
         one.to_frame(library="pyarrow")
-    with pytest.raises(UsageError, match="expected a kind of shift; name one"):
+    with raises_snapshot(UsageError):
         oodometer.shift(arrays, kind=[], severity=2, out=tmp_path / "none")
 
 

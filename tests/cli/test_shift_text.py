@@ -7,7 +7,6 @@ import csv
 import gzip
 import json
 import lzma
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
 from oodometer_lab.verbs.shift.text import Rows
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))
-from test_wordnet import write_wordnet
+from ..shifts.test_wordnet import write_wordnet
+from ..snapshots import assert_snapshot, raises_snapshot
 
 DIALOGUES = [
     {"id": "a", "turns": ["Is the house big?", "The house is big.", "Good.", "Bye!"]},
@@ -77,10 +76,7 @@ def test_every_turn_but_the_first_is_a_reply(
         },
     ]
     said = " ".join(capsys.readouterr().out.split())
-    assert "4 contexts of dialogues" in said
-    assert "1 row without one: a dialogue of one turn, which has no reply" in said
-    assert "1 row without one: a dialogue without turns" in said
-    assert "2 left out: too few turns to delete one" in said
+    assert_snapshot(said)
     told = json.loads(out.with_suffix(".manifest.json").read_text())
     expected = ("insufficient-context", "1/2", 0, oodometer.__version__)
     assert (told["kind"], told["severity"], told["seed"], told["version"]) == expected
@@ -367,7 +363,7 @@ def test_places_that_are_taken_or_none(dialogues: Path, tmp_path: Path) -> None:
             oodometer.shift(dialogues, kind="short-context", severity=severity, out=out)
     table = tmp_path / "a.csv"
     table.write_text("turns\na\n")
-    with pytest.raises(InputError, match="dialogues as JSON lines"):
+    with raises_snapshot(InputError):
         oodometer.shift(table, kind="short-context", severity=1, out=tmp_path / "out.csv")
 
 
@@ -405,7 +401,7 @@ def test_logs_of_chats(tmp_path: Path) -> None:
 def test_turns_that_are_none(value: Any, tmp_path: Path) -> None:
     place = tmp_path / "a.jsonl"
     place.write_text(lines([{"turns": ["a", "b"]}, {"turns": value}]))
-    with pytest.raises(InputError, match="row 2: column turns: expected a list of turns"):
+    with raises_snapshot(InputError):
         oodometer.shift(place, kind="short-context", severity=1, out=tmp_path / "out.jsonl")
 
 

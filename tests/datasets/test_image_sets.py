@@ -14,6 +14,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.datasets import cifar10, cifar10_1, mnist, stl10
 from oodometer_lab.datasets.image_sets import CIFAR10_CLASSES, find_cifar10_1, find_stl10
 
+from ..snapshots import raises_snapshot
+
 Image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
 RNG = np.random.default_rng(0)
 FLAT = np.repeat(np.arange(6, dtype=np.uint8) * 40, 32 * 32 * 3).reshape(6, 32, 32, 3)
@@ -68,14 +70,12 @@ def test_images_and_labels_are_those_of_the_files(here: Path) -> None:
 
 def test_the_new_test_set_is_found_by_name(here: Path) -> None:
     assert find_cifar10_1() is None
-    with pytest.raises(
-        InputError, match=r"expected CIFAR-10\.1 .*got no such file; put it into the folder"
-    ):
+    with raises_snapshot(InputError):
         cifar10_1()
     folder = here / "images" / "cifar10.1"
     folder.mkdir()
     np.save(folder / "cifar10.1_v6_data.npy", FLAT)
-    with pytest.raises(InputError, match=r"cifar10\.1_v6_labels\.npy: expected a data file"):
+    with raises_snapshot(InputError):
         cifar10_1()
     np.save(folder / "cifar10.1_v6_labels.npy", LABELS.astype(np.int64))
     result = cifar10_1()
@@ -123,23 +123,19 @@ def test_photographs_come_in_the_classes_and_the_size_of_cifar(here: Path) -> No
 
 def test_damaged_photographs_are_named(here: Path) -> None:
     published(here, np.zeros((2, 96, 96, 3), dtype=np.uint8), [1, 0])
-    with pytest.raises(
-        InputError, match=r"test_y\.bin: row 2: expected a label from 1 to 10, got 0"
-    ):
+    with raises_snapshot(InputError):
         stl10()
     (here / "test_X.bin").write_bytes(b"123")
-    with pytest.raises(
-        InputError, match=r"test_X\.bin: expected images of 27648 bytes, got 3 bytes"
-    ):
+    with raises_snapshot(InputError):
         stl10()
     published(here, np.zeros((2, 96, 96, 3), dtype=np.uint8), [8, 8])
-    with pytest.raises(InputError, match="got monkeys alone"):
+    with raises_snapshot(InputError):
         stl10()
     (here / "test_y.bin").unlink()
-    with pytest.raises(InputError, match=r"test_y\.bin: expected the labels of STL10"):
+    with raises_snapshot(InputError):
         stl10()
     (here / "test_X.bin").unlink()
-    with pytest.raises(InputError, match=r"expected STL10 \(test_X\.bin"):
+    with raises_snapshot(InputError):
         stl10()
 
 
@@ -147,70 +143,38 @@ GOOD = [jpeg(one) for one in FLAT]
 
 
 @pytest.mark.parametrize(
-    ("files", "labels", "instead", "message"),
+    ("files", "labels", "instead"),
     [
-        (
-            [*GOOD[:2], b"no image", *GOOD[3:]],
-            LABELS,
-            {},
-            "row 3: expected an image of 32 x 32 pixels, got it does not",
-        ),
-        (
-            [*GOOD[:5], jpeg(FLAT[0, :16])],
-            LABELS,
-            {},
-            r"row 6: .* got an image of shape \(16, 32, 3\)",
-        ),
-        (GOOD, LABELS + 5, {}, "row 5: expected a label from 0 to 9, got 14"),
-        (GOOD, LABELS[:5], {}, r"expected 6 labels, one an image, got uint8 of shape \(5,\)"),
-        (GOOD, LABELS.astype(float), {}, "labels, one an image, got float64"),
-        (
-            GOOD,
-            LABELS,
-            {"offset": np.array([0, 9, 5])},
-            "column offset: expected offsets that rise",
-        ),
-        (
-            GOOD,
-            LABELS,
-            {"offset": np.array([0, 10**9])},
-            "column offset: expected offsets that rise",
-        ),
+        ([*GOOD[:2], b"no image", *GOOD[3:]], LABELS, {}),
+        ([*GOOD[:5], jpeg(FLAT[0, :16])], LABELS, {}),
+        (GOOD, LABELS + 5, {}),
+        (GOOD, LABELS[:5], {}),
+        (GOOD, LABELS.astype(float), {}),
+        (GOOD, LABELS, {"offset": np.array([0, 9, 5])}),
+        (GOOD, LABELS, {"offset": np.array([0, 10**9])}),
     ],
 )
-def test_faults_name_file_and_row(
-    here: Path, files: Any, labels: Any, instead: Any, message: str
-) -> None:
+def test_faults_name_file_and_row(here: Path, files: Any, labels: Any, instead: Any) -> None:
     write_jpegs(here / "images" / "test_jpegs.npz.xz", files, labels, **instead)
-    with pytest.raises(InputError, match=message) as found:
+    with raises_snapshot(InputError) as found:
         cifar10("test")
     assert "test_jpegs.npz.xz" in str(found.value)
 
 
 def test_broken_and_missing_files_are_one_line(here: Path) -> None:
-    with pytest.raises(UsageError, match="expected train or test, got 'dev'"):
+    with raises_snapshot(UsageError):
         cifar10("dev")
-    with pytest.raises(
-        InputError, match=r"mnist_train\.npz: expected a data file in the folder of OODOMETER_DATA"
-    ):
+    with raises_snapshot(InputError):
         mnist("train")
     (here / "images" / "mnist_test.npz").write_bytes(b"no archive")
-    with pytest.raises(
-        InputError,
-        match=r"mnist_test\.npz: expected an NPZ file with the arrays x, y, got ValueError",
-    ):
+    with raises_snapshot(InputError):
         mnist("test")
     np.savez(here / "images" / "mnist_test.npz", x=FLAT, y=LABELS)
-    with pytest.raises(
-        InputError,
-        match=r"expected uint8 images of shape \(sample, 28, 28, 1\), got uint8 of shape",
-    ):
+    with raises_snapshot(InputError):
         mnist("test")
     np.save(here / "cifar10.1_v6_data.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.save(here / "cifar10.1_v6_labels.npy", LABELS)
-    with pytest.raises(
-        InputError, match=r"cifar10\.1_v6_data\.npy: expected an NPY file of numbers"
-    ):
+    with raises_snapshot(InputError):
         cifar10_1()
 
 
@@ -240,11 +204,9 @@ def test_the_hub_stands_in_where_there_is_no_folder(here: Path, hub: Any) -> Non
     assert mnist("test").inputs.shape == (1, 28, 28, 1)
     assert asked[-1] == ("ylecun/mnist", "test")
     sets["ylecun/mnist"] = Rows(label=[])
-    with pytest.raises(
-        InputError, match="ylecun/mnist: expected columns image and label, got label"
-    ):
+    with raises_snapshot(InputError):
         mnist("test")
-    with pytest.raises(InputError, match="expected STL10"):
+    with raises_snapshot(InputError):
         stl10()  # not on the hub
 
 

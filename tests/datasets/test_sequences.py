@@ -32,6 +32,8 @@ from oodometer_lab.datasets.trees import (
     with_signatures,
 )
 
+from ..snapshots import raises_snapshot
+
 UNIVERSAL = {"NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", "."}
 
 
@@ -89,9 +91,9 @@ def test_rows_are_kept_rewritten_and_joined() -> None:
     both = data + short
     assert (len(both), both.source) == (7, "here")
     assert both.fingerprint != data.fingerprint == toy(4).fingerprint
-    with pytest.raises(InputError, match="short enough"):
+    with raises_snapshot(InputError):
         data.keep(lambda i, o: False)
-    with pytest.raises(InputError, match="rows of toy"):
+    with raises_snapshot(InputError):
         Dataset.of_rows("toy", [], "here")
 
 
@@ -139,7 +141,7 @@ def test_cogs_from_a_folder_and_from_the_archive(here: Path) -> None:
         archive.add(here / "cogs", "cogs")
     (here / "cogs").rename(here / "away")
     assert sequences.cogs("gen") == data
-    with pytest.raises(UsageError, match="a split of COGS among train, dev, test, gen, got 'all'"):
+    with raises_snapshot(UsageError):
         sequences.cogs("all")
 
 
@@ -156,23 +158,23 @@ def test_tags_by_hand() -> None:
 
 
 def test_faults_of_cogs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"cogs\.tar\.xz: expected a data file"):
+    with raises_snapshot(InputError):
         sequences.cogs("dev")
     (here / "cogs.tar.xz").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"a \.tar\.xz archive"):
+    with raises_snapshot(InputError):
         sequences.cogs("dev")
     with tarfile.open(here / "cogs.tar.xz", "w:xz"):
         pass
-    with pytest.raises(InputError, match=r"expected a file cogs/dev_varfree\.tsv in the archive"):
+    with raises_snapshot(InputError):
         sequences.cogs("dev")
     cogs_files(here, "A boy saw Emma .\tno type\n")
-    with pytest.raises(InputError, match="row 1: expected sentence, form and type by tabs"):
+    with raises_snapshot(InputError):
         sequences.cogs("dev")
     cogs_files(here, "A gnu saw Emma .\tx\tin_distribution\n")
-    with pytest.raises(InputError, match="row 1: expected words of COGS's lexicon, got 'gnu'"):
+    with raises_snapshot(InputError):
         sequences.pos_cogs("dev")
     monkeypatch.setattr("oodometer_lab.datasets.files.data_folder", lambda: None)
-    with pytest.raises(WorkError, match=r"put cogs\.tar\.xz into a folder"):
+    with raises_snapshot(WorkError):
         sequences.cogs("dev")
 
 
@@ -215,7 +217,7 @@ def test_wsj_brown_and_masc(here: Path) -> None:
     assert parts["brown"].types == ("humor",)
     seen = {name for split in ("train", "dev", "test") for name in parts[split].inputs}
     assert len(seen) == 11
-    with pytest.raises(UsageError, match="expected train, dev, test, brown or masc"):
+    with raises_snapshot(UsageError):
         sequences.wsj_tags("chat")
 
 
@@ -237,16 +239,14 @@ def test_ud(here: Path) -> None:
     )  # fmt: skip
     assert sequences.ud_tags("ewt", ("train",)).types == ("email",)
     assert sequences.ud_tags("gum").targets == ("DET NOUN",)
-    with pytest.raises(InputError, match="rows of gentle"):
+    with raises_snapshot(InputError):
         sequences.ud_tags("gentle")
     jsonl(
         here / "ud_pos.jsonl.xz",
         [{"treebank": "gum", "split": "test", "genre": "bio", "tok": "a b", "upos": "DET"}],
     )
     sequences.tagging._treebanks.cache_clear()
-    with pytest.raises(
-        InputError, match="row 1: expected as many tags as words, got 2 words and 1 tags"
-    ):
+    with raises_snapshot(InputError):
         sequences.ud_tags("gum")
 
 
@@ -273,7 +273,7 @@ def test_trees_by_hand() -> None:
         "(S (NN a b))",
         "(S (NP (-NONE- *)))",
     ):
-        with pytest.raises(InputError, match="a tree in balanced brackets"):
+        with raises_snapshot(InputError):
             parse(broken)
 
 
@@ -323,13 +323,11 @@ def test_treebanks(here: Path) -> None:
     assert len(more) == 16  # fifteen sentences and, once, the noun phrase; one word is no phrase
     assert more.targets[-1] == "(TOP (NP 1 2 ) )"
     assert more.counts == {"news": 15, "phrase": 1}
-    with pytest.raises(UsageError, match="expected train, dev or test"):
+    with raises_snapshot(UsageError):
         sequences.wsj_trees("all")
     jsonl(here / "gum_const.jsonl.xz", [{"doc": "g", "i": 1, "tree": "(S"}])
     sequences.trees._trees.cache_clear()
-    with pytest.raises(
-        InputError, match=r"gum_const\.jsonl\.xz: row 1: column tree: expected a tree"
-    ):
+    with raises_snapshot(InputError):
         sequences.gum_trees()
 
 
@@ -344,9 +342,9 @@ def test_penn_treebank_as_released(here: Path) -> None:
     brown = sequences.penn_tags("brown")
     assert (brown.targets, brown.types[0]) == (("NNP NNP VBZ", "NN"), "cf")
     assert sequences.penn_trees("brown").targets[1] == "(TOP(NP(NN end)))"
-    with pytest.raises(InputError, match=r"expected files \.mrg of wsj, got none"):
+    with raises_snapshot(InputError):
         sequences.penn_trees("dev")
-    with pytest.raises(UsageError, match="train, dev, test or brown"):
+    with raises_snapshot(UsageError):
         sequences.penn_trees("all")
 
 
@@ -362,7 +360,7 @@ def test_graphs_by_hand() -> None:
     )
     assert without_variables("(e / end)") == "end"
     for broken in ("(a / b", "(a / b))", ""):
-        with pytest.raises(InputError, match="a graph in balanced brackets"):
+        with raises_snapshot(InputError):
             without_variables(broken)
 
 
@@ -378,17 +376,17 @@ def test_little_prince_and_amr_2(here: Path) -> None:
     assert len({name for part in parts for name in part.ids}) == 20
     found = dict(zip(parts[0].inputs, parts[0].targets, strict=True))
     assert all(found[one] == f"( chapter :mod {one.split()[1]} )" for one in found)
-    with pytest.raises(InputError, match=r"expected files of AMR 2\.0, got none"):
+    with raises_snapshot(InputError):
         sequences.news_amr("train")
     home = here / "amr-2.0/data/amrs/split/training"
     home.mkdir(parents=True)
     (home / "amr-release-2.0-amrs-training-proxy.txt").write_text(text)
     assert sequences.news_amr("train").counts == {"proxy": 20}
     (home / "amr-release-2.0-amrs-training-proxy.txt").write_text("# ::id 1\n# ::snt a\n(a / b\n")
-    with pytest.raises(InputError, match=r"training-proxy\.txt: row 4: expected a graph"):
+    with raises_snapshot(InputError):
         sequences.news_amr("train")
     for load in (sequences.news_amr, sequences.little_prince):
-        with pytest.raises(UsageError, match="expected train, dev or test"):
+        with raises_snapshot(UsageError):
             load("all")
 
 
@@ -410,12 +408,12 @@ def test_cfq_as_released(here: Path) -> None:
         f"train/{i}" for i in range(40)
     }  # never CFQ's own, which is like the test set
     assert test.targets[0] == "SELECT count(*) WHERE 41"
-    with pytest.raises(UsageError, match="mcd1, mcd2 or mcd3"):
+    with raises_snapshot(UsageError):
         sequences.cfq("random", "train")
-    with pytest.raises(InputError, match=r"mcd2\.json: expected a data file"):
+    with raises_snapshot(InputError):
         sequences.cfq("mcd2", "train")
     (here / "cfq/splits/mcd3.json").write_text("{}")
-    with pytest.raises(InputError, match="the release of CFQ, got no 'trainIdxs'"):
+    with raises_snapshot(InputError):
         sequences.cfq("mcd3", "train")
 
 
@@ -447,11 +445,9 @@ def test_topv2_as_released(here: Path) -> None:
     (few / "weather_train_5spis.tsv").write_text(
         "domain\tutterance\tsemantic_parse\nweather\train\n"
     )
-    with pytest.raises(
-        InputError, match="row 1: expected domain, utterance and semantic_parse by tabs"
-    ):
+    with raises_snapshot(InputError):
         sequences.topv2("train", examples=5)
-    with pytest.raises(UsageError, match="a domain of TOPv2"):
+    with raises_snapshot(UsageError):
         sequences.topv2("train", domain="sports")
 
 
@@ -498,14 +494,14 @@ def test_the_hub_is_asked_where_no_folder_is(hub: Any, monkeypatch: pytest.Monke
     assert sequences.topv2("test").counts == {"weather": 1}
     assert sequences.ud_tags("ewt", ("train", "dev")).targets == ("DET NOUN", "DET NOUN")
     assert asked[-1] == ("universal-dependencies/universal_dependencies", "en_ewt", "validation")
-    with pytest.raises(WorkError, match="set OODOMETER_DATA to a folder"):
+    with raises_snapshot(WorkError):
         sequences.ud_tags("gum", ("test",))
     for load_one in (
         lambda: sequences.ud_tags("gentle"), lambda: sequences.penn_trees("train"),
         lambda: sequences.news_amr("train"), lambda: sequences.little_prince("train"),
         lambda: sequences.wsj_trees("train"), lambda: sequences.wsj_tags("dev"),
     ):  # fmt: skip
-        with pytest.raises(WorkError, match="name that folder in OODOMETER_DATA"):
+        with raises_snapshot(WorkError):
             load_one()
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"\[hf\]"):
@@ -536,7 +532,7 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\r\ntwo\n")
     assert list(read_lines(tmp_path / "a.txt")) == ["one", "two"]
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="a file of text in UTF-8"):
+    with raises_snapshot(InputError):
         list(read_lines(tmp_path / "b.txt"))
     with tarfile.open(tmp_path / "c.tar.xz", "w:xz") as archive:
         archive.add(tmp_path / "a.txt", "in/a.txt")

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from oodometer.errors import InputError
 from oodometer_lab.discriminators import AcceptanceThresholds, fit_thresholds
 
+from ..snapshots import raises_snapshot
+
 
 def accepted(said: Any, thresholds: Any) -> Any:
     return (np.asarray(said) >= np.asarray(thresholds)[:, None]).sum(axis=1)
@@ -88,15 +90,15 @@ def test_what_is_told_is_read_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "correct", "told"),
+    ("said", "correct"),
     [
-        ([[0.5, 0.6]], [1, 1], "some are right and some are wrong.* got 2 of 2 right"),
-        ([[0.5, 0.6]], [0, 0], "got 0 of 2 right"),
-        ([[0.5, 1.2]], [1, 0], "row 2: expected probabilities of being right from 0 to 1, got 1.2"),
-        ([[np.nan, 0.2]], [1, 0], "row 1: .*got nan"),
-        ([[0.5, 0.6]], [1], "2 verdicts"),
+        ([[0.5, 0.6]], [1, 1]),
+        ([[0.5, 0.6]], [0, 0]),
+        ([[0.5, 1.2]], [1, 0]),
+        ([[np.nan, 0.2]], [1, 0]),
+        ([[0.5, 0.6]], [1]),
     ],
 )
-def test_what_gives_no_thresholds(said: Any, correct: Any, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_what_gives_no_thresholds(said: Any, correct: Any) -> None:
+    with raises_snapshot(InputError):
         fit_thresholds(np.array(said), correct)

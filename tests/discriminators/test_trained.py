@@ -24,6 +24,7 @@ from oodometer_lab.discriminators.base import probability
 from oodometer_lab.models import BagOfWords, FrozenEncoder
 from oodometer_lab.models.torch.training import TrainingConfig
 
+from ..snapshots import raises_snapshot
 from .conftest import Pairs, accuracy, reversals
 
 SIZES = {
@@ -113,16 +114,14 @@ def test_saved_and_loaded(judge: Any, held: Pairs, tmp_path: Path) -> None:
             f"{file.name} tells where it was read"
         )
     other = GenerativeDiscriminator if judge.kind == "classifier" else ClassifierDiscriminator
-    with pytest.raises(
-        InputError, match=f"a saved {other.kind} model, got one of the kind '{judge.kind}'"
-    ):
+    with raises_snapshot(InputError):
         other.load(home)
     about = home / "oodometer_model.json"
     about.write_text(json.dumps({**json.loads(about.read_text()), "kind": "oracle"}))
-    with pytest.raises(InputError, match="got 'oracle'; name another folder or update oodometer"):
+    with raises_snapshot(InputError):
         load_discriminator(home)
     about.write_text("{")
-    with pytest.raises(InputError, match="got no JSON"):
+    with raises_snapshot(InputError):
         load_discriminator(home)
 
 
@@ -204,9 +203,9 @@ def test_long_pairs_lose_the_end_of_the_longer_side(kind: str, train: Pairs) -> 
 
 def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
     judge = MAKERS[kind](ONE)
-    with pytest.raises(UsageError, match=f"the {judge.kind} model has not been trained"):
+    with raises_snapshot(UsageError):
         judge.probabilities(["a"], ["b"])
-    with pytest.raises(UsageError, match="has not been trained"):
+    with raises_snapshot(UsageError):
         judge.save(tmp_path)
     for correct, message in (
         (
@@ -221,9 +220,9 @@ def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             judge.fit(["a"] * 3, ["b"] * 3, correct)
-    with pytest.raises(InputError, match="row 1: column output: expected a text, got None"):
+    with raises_snapshot(InputError):
         judge.fit(*train, dev=(["a"], [None], [True]))
-    with pytest.raises(UsageError, match="expected a share between 0 and 1, got 1"):
+    with raises_snapshot(UsageError):
         MAKERS[kind](share=1)
 
 
@@ -285,7 +284,7 @@ def test_a_pretrained_encoder_decoder_by_path(transformers: Any, tmp_path: Path)
 
 def test_one_model_must_be_named() -> None:
     for options in ({}, {"source": "a", "config": SIZES}, {"config": SIZES, "model": BagOfWords()}):
-        with pytest.raises(UsageError, match="expected one of source, config and model, got "):
+        with raises_snapshot(UsageError):
             ClassifierDiscriminator(**options)  # type: ignore[arg-type]
 
 

@@ -29,6 +29,8 @@ from oodometer.errors import InputError, MissingExtraError, UsageError, WorkErro
 from oodometer.passes.plan import default_methods
 from oodometer.registry import names
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 
 @pytest.mark.parametrize("engine", ["processes", "ray", "spark"])
 def test_everything_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
@@ -52,18 +54,18 @@ def test_everything_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     ]  # no checkpoint of a finished training
     own = there["own"]
     assert own["threads"] == ["0 1", "1 1", "2 1"]  # torch.get_num_threads() in each task
-    assert own["warned"] == ["a long text was cut"]
+    assert_snapshot(own["warned"])
     assert own["lost"].startswith("WorkError: ")
     assert own["lost"].count("\n") == 0
     assert own["finished"] == ["done-0", "done-1"]
-    assert own["unsendable"].startswith("UsageError: the work cannot be sent to workers (")
+    assert_snapshot(own["unsendable"])
     folds = there["folds"]
     assert (
         folds["order"] == 150886
     )  # 0, 1, 4, 9, 16, 25, 36 as digits: 0 * 10 + 1, ... in this order alone
     assert folds["done"] == [0, 1, 2, 3, 4, 5, 6]
-    assert folds["error"] == "not ours: ValueError: part 2 is odd"
-    assert folds["none"] == "UsageError: there is nothing to work on: no parts"
+    assert_snapshot(folds["error"])
+    assert_snapshot(folds["none"])
     assert folds["lost"].startswith("WorkError: ")
     if engine == "processes":
         assert folds["lost in sending"].startswith("WorkError: a worker process died")
@@ -96,9 +98,9 @@ def test_engines_are_listed_and_made_by_name() -> None:
     assert isinstance(made, SparkEngine)
     assert (made.address, made.workers) == ("spark://head:7077", None)
     for name in ("local", "processes", "ray", "spark"):
-        with pytest.raises(UsageError, match=r"at least one worker, got 0"):
+        with raises_snapshot(UsageError):
             create_engine(name, 0)
-    with pytest.raises(UsageError, match="takes no argument"):
+    with raises_snapshot(UsageError):
         create_engine("local:2")
 
 
@@ -158,13 +160,11 @@ def test_errors_come_back_as_what_they_are() -> None:
 
     from cloudpickle import dumps
 
-    with pytest.raises(InputError, match=r"a.csv: row 3: expected a number, got abc"):
+    with raises_snapshot(InputError):
         received(run_part(order_of(wrong, dumps), pickle.dumps("abc")))
-    with pytest.raises(WorkError, match=r"a worker on .* failed: Strange: 1 and 2"):
+    with raises_snapshot(WorkError):
         received(run_part(order_of(odd, dumps), pickle.dumps("abc")))
-    with pytest.raises(
-        UsageError, match=r"cannot be sent to other machines .*take the engine local"
-    ):
+    with raises_snapshot(UsageError):
         order_of(lambda part: part, pickle.dumps)
 
 
@@ -203,7 +203,7 @@ def test_an_address_that_does_not_answer(scheme: str, folder: Path, needs: Any) 
 
 def test_an_address_that_is_none(needs: Any) -> None:
     needs("ray")
-    with pytest.raises(UsageError, match=r"expected an address of Ray as HOST:PORT.*got 'head'"):
+    with raises_snapshot(UsageError):
         create_engine("ray:head").fold([1], len, max)
 
 
@@ -225,5 +225,5 @@ def test_spark_without_java_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("pyspark is not installed")
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(UsageError, match=r"needs Java 17 .*default-jre-headless"):
+    with raises_snapshot(UsageError):
         create_engine("spark").fold([1], len, max)

@@ -40,6 +40,8 @@ from oodometer.intervals import wilson_from_variance
 from oodometer.kernels import LOG_ODDS_BINS, log_odds_bin
 from oodometer.testing import example_record
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 
 def normal(seed: int, rows: int, columns: int = 1, shift: float = 0.0) -> Array:
     x = np.random.default_rng([seed, 3]).standard_normal((rows, columns))
@@ -159,7 +161,7 @@ def test_without_overlap_nothing_is_covered(rows: int) -> None:
     assert found.auc > 0.999
     assert found.auc_error > 0
     assert found.covered < 0.1
-    with pytest.raises(NotApplicable, match=r"covers about \d+ % of the target .* hardly overlap"):
+    with raises_snapshot(NotApplicable):
         check_overlap(found.effective_rows, found.auc, found.covered)
     assert compare_domains(normal(1, rows), normal(2, rows, shift=1.0)).covered > 0.85
 
@@ -182,7 +184,7 @@ def test_columns_of_every_kind() -> None:
         {"confidence": np.array([0.0, 1.0])}, {"confidence": np.array([1.0])}
     )
     assert np.isfinite(certain).all()
-    with pytest.raises(NotApplicable, match="on both sides"):
+    with raises_snapshot(NotApplicable):
         representation({"features": wide}, {"confidence": p[:, 0]})
 
 
@@ -265,7 +267,7 @@ def test_little_overlap_is_refused_or_warned_of() -> None:
     ):
         with pytest.raises(NotApplicable, match=why):
             method.fit(here).estimate(there)
-    with pytest.raises(NotApplicable, match="below 30: the samples hardly overlap"):
+    with raises_snapshot(NotApplicable):
         check_overlap(29.9)
     assert len(check_overlap(99, 0.999, 0.4)) == 3
     assert check_overlap(100, 0.99) == ()
@@ -274,12 +276,12 @@ def test_little_overlap_is_refused_or_warned_of() -> None:
 def test_fields_must_match() -> None:
     fitted = ImportanceWeighting().fit(tilted(1, 100))
     other = Predictions.from_arrays(features=np.zeros((50, 3)))
-    assert fitted.why_not(other) == "needs features of 1 numbers as in the reference, got 3"
+    assert_snapshot(fitted.why_not(other))
     alone = ImportanceWeighting().fit(
         Predictions.from_arrays(features=np.zeros((50, 3)), correct=[1] * 50)
     )
     why = alone.why_not(Predictions.from_confidence([0.5]))
-    assert why == "needs `features` as in the reference"
+    assert_snapshot(why)
 
 
 @pytest.mark.parametrize("cls", [ImportanceWeighting, PAPE])
@@ -412,11 +414,9 @@ def test_values_that_the_reference_never_had() -> None:
     reference = sliced({"a": (40, 10), "b": (20, 30)})
     found = Mandoline().fit(reference).estimate(asked({"a": 30, "b": 30, "new": 40}))
     assert found.value == pytest.approx(0.5 * 0.8 + 0.5 * 0.4, abs=2e-3)
-    assert found.warnings == ("40.0 % of the target has a group that the reference never had",)
+    assert_snapshot(found.warnings)
     assert found.details["share_unseen"] == {"group": 0.4}
-    with pytest.raises(
-        NotApplicable, match="60 % of the target has a group that the reference never had"
-    ):
+    with raises_snapshot(NotApplicable):
         Mandoline().fit(reference).estimate(asked({"a": 40, "new": 60}))
 
 
@@ -435,12 +435,8 @@ def test_slices_are_columns_of_few_values() -> None:
     assert found.details["slices"] == ["few"]
     assert found.value == pytest.approx(0, abs=2e-3), "2, 2.0 and '2.0' are one value"
     assert fitted.why_not(reference.without_labels()) is None
-    assert (
-        fitted.why_not(asked({"a": 2})) == "needs the columns few to slice by, as in the reference"
-    )
-    with pytest.raises(
-        NotApplicable, match="needs a column of 2 to 20 values to slice by, `group` in a file"
-    ):
+    assert_snapshot(fitted.why_not(asked({"a": 2})))
+    with raises_snapshot(NotApplicable):
         Mandoline().fit(Predictions.from_arrays(correct=right, columns={"one": np.ones(100)}))
 
 
@@ -454,9 +450,7 @@ def test_slices_that_no_weights_can_match_are_warned_of() -> None:
     )
     found = Mandoline().fit(reference).estimate(target)
     assert found.value == pytest.approx(0.5)
-    assert found.warnings == (
-        "no weights of the reference give the target's slices: one is off by 50.0 % of the rows",
-    )
+    assert_snapshot(found.warnings)
 
 
 def test_many_slices_take_the_other_road() -> None:
@@ -482,7 +476,7 @@ def test_missing_values_are_a_slice() -> None:
 
 def test_a_shift_onto_few_rows_is_refused() -> None:
     reference = sliced({"common": (80, 20), "rare": (2, 2)})
-    with pytest.raises(NotApplicable, match="effective sample size of 4 is below 30"):
+    with raises_snapshot(NotApplicable):
         Mandoline().fit(reference).estimate(asked({"rare": 1000}))
 
 

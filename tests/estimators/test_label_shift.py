@@ -41,6 +41,8 @@ from oodometer.estimators.target_prior import (
 )
 from oodometer.registry import create
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 METHODS = [LabelShift, BBSE, SLD, SLEAP, LEAP]
 
 
@@ -110,14 +112,14 @@ def test_members_stand_in_for_confidence_and_plain_classes_for_both() -> None:
     assert count_labels(with_members).score.name == "model_agreement"
     assert len(count_labels(with_members)) > len(count_labels(plain)) == 3
     fitted = LabelShift().fit(with_members)
-    assert fitted.why_not(plain) == "needs `members`; there are only label, prediction"
+    assert_snapshot(fitted.why_not(plain))
     assert fitted.estimate(with_members).value == pytest.approx(with_members.accuracy, abs=0.02)
 
 
 def test_reference_without_true_classes_says_so() -> None:
     bare = Predictions.from_arrays(probabilities=[[0.9, 0.1]] * 4, correct=[1, 1, 0, 1])
     for method in METHODS:
-        with pytest.raises(NotApplicable, match=r"true class \(`label`\)"):
+        with raises_snapshot(NotApplicable):
             method().fit(bare)
 
 
@@ -198,7 +200,7 @@ def test_p_values_are_level_under_label_shift_and_tiny_under_another_shift() -> 
     assert fit.p_value <= 0.02
     assert fit.ratio > 3
     note = LabelShift().fit(draw(1500, [0.25] * 4, 1)).estimate(harder).warnings
-    assert any("no class prior explains the target" in text for text in note)
+    assert_snapshot(note)
 
 
 def test_by_hand_with_two_classes() -> None:
@@ -312,17 +314,15 @@ def test_bbse_variance_is_that_of_a_bootstrap() -> None:
 
 def test_bbse_refuses_what_cannot_be_inverted() -> None:
     blind = Predictions.from_classes([0, 1] * 100, label=[0] * 100 + [1] * 100)
-    with pytest.raises(
-        NotApplicable, match=r"cannot be inverted \(condition number inf|condition number"
-    ):
+    with raises_snapshot(NotApplicable):
         BBSE().fit(blind)
     singular = np.array([[0.25, 0.25], [0.25, 0.25]])
-    with pytest.raises(NotApplicable, match="never told apart"):
+    with raises_snapshot(NotApplicable):
         invert_confusion(singular, np.diag(singular), np.array([0.5, 0.5]))
     # an impossible share of predictions: the negative weight is cut, and said
     found = BBSE().fit(two_classes()).estimate(Predictions.from_classes([0] * 100))
     assert found.value == pytest.approx(0.9)
-    assert any("negative class weight" in text for text in found.warnings)
+    assert_snapshot(found.warnings)
 
 
 def paper_leap(rows: Array, prior: Array, predicted: Array, left_out: int) -> float:
@@ -397,9 +397,7 @@ def test_every_way_to_the_prior_finds_it(choice: Any) -> None:
     leap = LEAP(prior=choice).fit(reference).estimate(target)
     assert leap.details["prior"] == pytest.approx(prior, abs=0.06)
     assert leap.value == pytest.approx(target.accuracy, abs=0.02)
-    with pytest.raises(
-        UsageError, match="unknown prior 'kde'; choose one of mle, bbse, sld, source"
-    ):
+    with raises_snapshot(UsageError):
         LEAP(prior="kde")
 
 
@@ -415,7 +413,7 @@ def test_source_prior_is_the_reference() -> None:
 
 def test_leap_refuses_verdicts_that_are_no_matter_of_classes() -> None:
     odd = Predictions.from_arrays(prediction=[0, 1] * 20, label=[0, 1] * 20, correct=[0, 1] * 20)
-    with pytest.raises(NotApplicable, match="contingency table says nothing"):
+    with raises_snapshot(NotApplicable):
         LEAP().fit(odd)
     assert LabelShift().fit(odd).estimate(odd).value == pytest.approx(0.5, abs=0.03)
 
@@ -447,10 +445,10 @@ def test_classes_that_the_reference_does_not_know_count_as_misfit() -> None:
     reference = Predictions.from_classes([0, 1] * 200, label=[0, 1] * 200)
     other = Predictions.from_arrays(prediction=[0] * 50 + [2] * 50, classes=[0, 1, 2])
     found = LabelShift().fit(reference).estimate(other)
-    assert any("no class prior explains" in text for text in found.warnings)
+    assert_snapshot(found.warnings)
     wide = Predictions.from_probabilities([[0.5, 0.3, 0.2]] * 5)
     narrow = Predictions.from_probabilities([[0.9, 0.1], [0.1, 0.9]] * 5, label=[0, 1] * 5)
-    with pytest.raises(NotApplicable, match="the target has 3 classes, the reference 2"):
+    with raises_snapshot(NotApplicable):
         SLD().fit(narrow).estimate(wide)
 
 
@@ -467,7 +465,7 @@ def test_a_thousand_classes() -> None:
         assert found.value == pytest.approx(record.accuracy, abs=0.06)
         assert any("rows a class" in text for text in found.warnings)
         assert found.lower < record.accuracy < found.upper
-    with pytest.raises(NotApplicable, match="never predicted"):
+    with raises_snapshot(NotApplicable):
         BBSE().fit(record)
 
 

@@ -42,6 +42,8 @@ from oodometer.passes.metrics import (
 )
 from oodometer.passes.plan import choose, fit_plan
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 NAMES = [name for name in CLASS_METRICS if name not in ("expected_value", *SCORES)]
 
 
@@ -288,7 +290,7 @@ def test_label_shift_that_merely_fits_has_no_voice(fallen):
         assert abs(made.value - made.truth.value) < 0.05
         assert made.headline.trust != "high"
         assert set(made.assumptions) == {"natural", "none", "label", "covariate"}
-        assert "predictions and confidence" in made.assumptions["none"].refuted
+        assert_snapshot(made.assumptions["none"].refuted)
     for name in ("precision", "f1"):
         assert np.mean([one.metrics[name].interval.width for one in fallen]) < 0.3
 
@@ -306,7 +308,7 @@ def test_class_shares_that_explain_every_bin_are_believed():
     assert abs(made.value - made.truth.value) < 0.05 < abs(made["cbpe"].value - made.truth.value)
     assert made.lower <= made.truth.value <= made.upper
     assert made.headline.bands["unchanged"].value == made["cbpe"].value
-    assert "one change of the class shares explains all" in made.headline.why
+    assert_snapshot(made.headline.why)
 
 
 @pytest.mark.parametrize(
@@ -344,7 +346,7 @@ def test_a_small_change_of_the_inputs_is_not_taken_for_label_shift():
     assert made.value == made["cbpe"].value
     assert abs(made.value - made.truth.value) < 0.05
     assert made.lower <= made["label-shift"].value
-    assert "as well as other inputs do" in made.headline.why
+    assert_snapshot(made.headline.why)
 
 
 @pytest.mark.parametrize(
@@ -374,7 +376,7 @@ def test_where_label_shift_is_refuted_it_is_left_out():
     made = estimate(outside_draw(3, 3000), outside_draw(4, 3000, 0.2, 2.4), **asked).metrics[
         "precision"
     ]
-    assert "no class prior explains" in made.assumptions["label"].refuted
+    assert_snapshot(made.assumptions["label"].refuted)
     assert made["label-shift"].details["refuted"]
     assert made.method == "cbpe"
     assert made.headline.bands["unchanged"].width == pytest.approx(made["cbpe"].interval.width)
@@ -461,7 +463,7 @@ def test_an_assumption_is_that_of_the_metrics_too(assume):
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(metrics, more, said):
-    with pytest.raises((UsageError, InputError), match=said.replace("(", r"\(")) as error:
+    with raises_snapshot(UsageError, InputError) as error:
         estimate(binary(200, 14), binary(200, 15), metrics=metrics, backtest=None, **more)
     assert "\n" not in str(error.value)
 
@@ -561,9 +563,9 @@ def test_priors_of_metrics_in_the_form_of_before_are_refused_with_a_remedy(tmp_p
     (tmp_path / "prior.json").write_text(
         json.dumps(packaged_prior().to_dict() | {"metrics": {"f1": {"format": 4}}})
     )
-    with pytest.raises(InputError, match="take `metrics` out of the file") as caught:
+    with raises_snapshot(InputError) as caught:
         estimate(binary(200, 12), binary(200, 13), prior=tmp_path / "prior.json", backtest=None)
-    assert "priors of metrics of format 1, got format none" in str(caught.value)
+    assert_snapshot(str(caught.value))
 
 
 def test_both_hypotheses_are_heard_in_their_shares():
@@ -745,7 +747,7 @@ def test_no_reference_row_is_no_proof_of_zero(name):
     found = estimate(four(900, 0, "cow"), four(900, 1), metrics=[name, "recall:ant"], backtest=None)
     assert list(found.metrics) == ["recall:ant"]
     (why,) = [one.why for one in found.skipped if one.method == name]
-    assert "no labelled reference row is of class 'cow'" in why
+    assert_snapshot(why)
     assert any(name in warning and "'cow'" in warning for warning in found.warnings)
     assert {one["method"] for one in found.to_dict()["skipped"]} >= {name}
 
@@ -753,7 +755,7 @@ def test_no_reference_row_is_no_proof_of_zero(name):
 def test_alone_it_is_skipped_too_and_an_alarm_by_it_is_refused():
     reference, target = four(400, 0, "cow"), four(400, 1)
     assert not estimate(reference, target, metrics=["recall:cow"], backtest=None).metrics
-    with pytest.raises(InputError, match="an alarm asks for"):
+    with raises_snapshot(InputError):
         estimate(reference, target, fail_below={"recall:cow": 0.3}, backtest=None)
 
 
@@ -889,12 +891,10 @@ def one_class(rows=60):
 def test_a_reference_of_one_class_gets_an_answer_and_no_test_of_class_shares():
     reference, target = one_class()
     found = estimate(reference, target, backtest=None)
-    assert any(
-        "no class prior explains the target" in said for said in found["label-shift"].warnings
-    )
+    assert_snapshot(found["label-shift"].warnings)
     label = next(one for one in found.diagnosis.findings if one.name == "label shift")
     assert label.p_value is None
-    assert "not tested: all labelled reference rows are of one class" in label.says
+    assert_snapshot(label.says)
     assert found.diagnosis.kind == "unknown"
     assert diagnose(reference, target).to_dict()["kind"] == "unknown"
     labels = {"label": np.array(["b", "b"])}
@@ -987,5 +987,5 @@ def test_a_log_loss_that_would_be_infinite_is_left_out_with_the_reason():
 
 @pytest.mark.parametrize("how", ["fail_below", "fail_drop"])
 def test_no_alarm_watches_what_is_better_when_it_is_less(how):
-    with pytest.raises(UsageError, match="less brier is better"):
+    with raises_snapshot(UsageError):
         estimate(binary(200, 14), binary(200, 15), backtest=None, **{how: {"brier": 0.1}})

@@ -18,6 +18,8 @@ from oodometer.registry import create
 from oodometer.scores import NeighborDistance
 from oodometer.testing import example_record
 
+from ..snapshots import raises_snapshot
+
 
 def overconfident(rows: int, seed: int, sharpness: float = 3.0) -> Predictions:
     """Labels drawn from softmax(z), the model says softmax(3 z)."""
@@ -150,10 +152,7 @@ def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(
     else:
         getattr(frame, f"to_{ending}")(path, index=False)
     reference = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]] * 30, label=[0, 0] * 30)
-    with pytest.raises(
-        InputError,
-        match=rf"target\.{ending}: row 60501: .*expected probabilities between 0 and 1, got -1\.5",
-    ):
+    with raises_snapshot(InputError):
         estimate(reference, path, methods=["source", "ac"])
 
 

@@ -18,6 +18,8 @@ from oodometer.intervals import clopper_pearson, wilson
 from oodometer.passes.plan import default_methods
 from oodometer.registry import create, names
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 # Five outputs that 4, 3, 2, 1 and 0 of four judges accept.
 LADDER = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [1, 1, 0, 0, 0], [1, 0, 0, 0, 0]])
 HAND = Predictions.from_arrays(votes=LADDER)
@@ -83,19 +85,19 @@ def test_arguments_that_make_no_sense(name: str) -> None:
 
 @pytest.mark.parametrize("agree", [1, 2, 5])
 def test_no_majority_makes_no_bounds(agree: int) -> None:
-    with pytest.raises(UsageError, match="a majority of the 4 judges, 3 to 4, got"):
+    with raises_snapshot(UsageError):
         VotingBounds(agree=agree).fit(HAND)
 
 
 def test_a_target_with_fewer_judges_than_must_agree() -> None:
     fitted = VotingBounds(agree=4).fit(HAND)
-    with pytest.raises(UsageError, match="a majority of the 3 judges"):
+    with raises_snapshot(UsageError):
         fitted.estimate(Predictions.from_arrays(votes=LADDER[:3]))
 
 
 def test_parts_with_other_judges_do_not_merge() -> None:
     method = VotingBounds().fit(HAND)
-    with pytest.raises(InputError, match="the same judges, got 4 and 1"):
+    with raises_snapshot(InputError):
         method.merge(
             method.summarize(HAND), method.summarize(Predictions.from_arrays(votes=LADDER[:1]))
         )
@@ -105,7 +107,7 @@ def test_one_judge_makes_no_bounds() -> None:
     record = Predictions.from_arrays(votes=LADDER[:1])
     found = VotingBounds().fit(record).estimate(record)
     assert found.details["lower_bound"] == found.details["upper_bound"] == found.value == 0.8
-    assert "one judge makes no bounds" in found.warnings[0]
+    assert_snapshot(found.warnings[0])
 
 
 HAND_LABELLED = Predictions.from_arrays(votes=LADDER, correct=[1, 1, 0, 0, 0])
@@ -221,9 +223,9 @@ def test_the_oracle_shares_out_ties() -> None:
 
 
 def test_the_oracle_refuses_what_cannot_be() -> None:
-    with pytest.raises(NotApplicable, match="all 2 answers are right"):
+    with raises_snapshot(NotApplicable):
         max_prob_oracle([0.5, 0.6], [1, 1], 1.0, 1.0)
-    with pytest.raises(UsageError, match="correct_recall from 0 to 1, got 97"):
+    with raises_snapshot(UsageError):
         max_prob_oracle([0.5, 0.6], [1, 0], 97, 1.0)
     with pytest.raises(InputError, match="confidence"):
         max_prob_oracle([1.5, 0.6], [1, 0], 1.0, 1.0)
@@ -238,9 +240,9 @@ def test_judges_of_the_target_alone_will_do() -> None:
     found = VotingBounds().fit(reference).estimate(target)
     assert (found.details["lower_bound"], found.details["upper_bound"]) == (0.25, 0.5)
     assert found == VotingBounds().fit(target).estimate(target)
-    with pytest.raises(NotApplicable, match="needs `votes`"):
+    with raises_snapshot(NotApplicable):
         VotingBounds().fit(target).estimate(reference)
-    with pytest.raises(UsageError, match="majority of the 2 judges"):
+    with raises_snapshot(UsageError):
         VotingBounds(agree=3).fit(reference).estimate(target)
 
 
@@ -320,7 +322,7 @@ def test_judges_at_chance_say_nothing() -> None:
     target = Predictions.from_arrays(votes=[[1] * 60 + [0] * 40])
     found = CorrectedVotes().fit(counts((60, 40), (58, 42))).estimate(target)
     assert (found.lower, found.upper) == (0, 1)
-    assert "no better than chance" in found.warnings[0]
+    assert_snapshot(found.warnings[0])
 
 
 def test_rates_that_cannot_have_carried_over_are_refused() -> None:
@@ -328,7 +330,7 @@ def test_rates_that_cannot_have_carried_over_are_refused() -> None:
     target = Predictions.from_arrays(votes=[[1] * 100 + [0] * 900])
     found = CorrectedVotes().fit(counts((450, 50), (235, 265))).estimate(target)
     assert (found.lower, found.upper) == (0, 1)
-    assert "did not carry over" in found.warnings[0]
+    assert_snapshot(found.warnings[0])
     rng = np.random.default_rng(3)
     drifted = judged(2000, 0.5, rng, (0.95, 0.9), judges=3).votes
     drifted[0] = rng.random(2000) < 0.2  # one judge rejects what the others accept
@@ -342,9 +344,9 @@ def test_rates_that_cannot_have_carried_over_are_refused() -> None:
 
 def test_what_it_needs() -> None:
     one = Predictions.from_arrays(votes=[[1, 0, 1]], correct=[1, 1, 1])
-    with pytest.raises(NotApplicable, match="none is wrong"):
+    with raises_snapshot(NotApplicable):
         CorrectedVotes().fit(one)
-    with pytest.raises(InputError, match="2 judges"):
+    with raises_snapshot(InputError):
         CorrectedVotes().fit(
             Predictions.from_arrays(votes=[[1, 0], [1, 0]], correct=[1, 0])
         ).estimate(one)
@@ -365,7 +367,7 @@ def test_the_verb_corrects_a_judge() -> None:
     assert head.lower <= truth <= head.upper
     assert abs(head.value - truth) < 0.1
     assert found["votes"].lower > truth + 0.2  # as they are they stay beside it
-    assert "err on the target as often" in head.assumes
+    assert_snapshot(head.assumes)
     assert found.fell.verdict == "fell"
     assert "judges" in found.fell.why
     assert "public" not in f"{head.assumes} {head.why} {found.fell.why}"
@@ -376,7 +378,7 @@ def test_votes_that_nobody_checked_deserve_no_trust() -> None:
     reference, target, _ = frames()
     head = estimate(reference[["correct"]], target, methods=["votes"]).headline
     assert head.trust == "none"
-    assert "taken at their word" in head.why
+    assert_snapshot(head.why)
     fell = estimate(reference[["correct"]], target, methods=["votes"]).fell
     assert fell.verdict == "cannot say"
 
@@ -387,4 +389,4 @@ def test_an_audit_does_not_quote_public_shifts() -> None:
     found = audit(reference, target, labels=labels)
     assert found.headline.lower <= truth <= found.headline.upper
     assert found.believed.interval is None
-    assert "no public shift" in str(found.believed.why)
+    assert_snapshot(str(found.believed.why))

@@ -38,6 +38,8 @@ from oodometer.results import Estimate, Interval
 from oodometer.results.estimation import ASSUMPTIONS, Assumed, Headline
 from oodometer.testing import example_record
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 PRIOR = packaged_prior()
 HAND = replace(
     PRIOR,
@@ -206,7 +208,7 @@ def test_another_file_is_refused_with_a_line(
 def test_a_spoilt_file_is_refused(spoil: dict[str, Any]) -> None:
     plain = PRIOR.to_dict()
     plain["quantiles"][0] |= spoil
-    with pytest.raises(InputError, match="expected a prior of natural shifts"):
+    with raises_snapshot(InputError):
         NaturalShifts.from_dict(plain, "spoilt.json")
 
 
@@ -270,7 +272,7 @@ def test_the_estimate_is_the_plain_middle_of_confidence() -> None:
     found = natural_headline(still, signs, evidence(), HAND, by_name["cbpe"], ["doc", "im", "cbpe"])
     assert found.value == pytest.approx(HAND.value(signs))
     assert (found.kind, found.level) == ("empirical", 0.9)
-    assert found.method == "median of doc, im and cbpe, less what public shifts cost beyond it"
+    assert_snapshot(found.method)
     assert found.bands["unchanged"] == by_name["cbpe"].interval
     assert found.bands["nine_in_ten"] == found.interval, "asked at the same level"
     assert (
@@ -334,7 +336,7 @@ ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
 def test_trust_says_what_was_measured() -> None:
     level, why = trust_of(HAND, STILL, "")
     assert level == "high"
-    assert "within 1 point (checked on 50, their whole domains left out: 95 %)" in why
+    assert_snapshot(why)
     worse = replace(HAND, reach=((1.0, 500, 0.95, MOST_OFF + 0.01),))
     assert trust_of(worse, STILL, "")[0] == "low", (
         "a number that was off too often is not trusted, however narrow"
@@ -343,7 +345,7 @@ def test_trust_says_what_was_measured() -> None:
     assert trust_of(few, STILL, "")[0] == "low", "so few cases promise nothing"
     far = replace(STILL, separation=3.0, apart=1.0)
     assert trust_of(HAND, far, "")[0] == "none"
-    assert "more than half of all accuracies: label some target rows" in trust_of(HAND, far, "")[1]
+    assert_snapshot(trust_of(HAND, far, "")[1])
     assert trust_of(HAND, replace(STILL, separation=0.25), "")[0] == "low", (
         "bands that reach so far were off too often"
     )
@@ -370,7 +372,7 @@ def test_what_speaks_against_high_trust(changes: dict[str, Any], doubt: str) -> 
 
 def test_what_cannot_be_seen_is_taken_to_be_typical() -> None:
     unseen = replace(STILL, moved=None, unexplained=None, separation=None, apart=None)
-    assert "a typical natural shift is assumed" in doubt_of(unseen, evidence())
+    assert_snapshot(doubt_of(unseen, evidence()))
     assert PRIOR.interval(unseen, 0.9)[0] < PRIOR.interval(STILL, 0.9)[0]
 
 
@@ -394,15 +396,11 @@ def test_the_headline_is_that_of_the_assumption(assume: str) -> None:
 
 
 def test_an_assumption_that_no_method_can_answer_under_is_refused() -> None:
-    with pytest.raises(
-        UsageError, match=r"nothing can be said if the class shares changed .*; leave assume out"
-    ):
+    with raises_snapshot(UsageError):
         oodometer.estimate(
             REFERENCE, TARGET, assume="label", methods=["source", "doc"], backtest=None
         )
-    with pytest.raises(
-        UsageError, match=r"unknown assumption 'hope'; known: natural, none, label, covariate"
-    ):
+    with raises_snapshot(UsageError):
         oodometer.estimate(REFERENCE, TARGET, assume="hope")
 
 
@@ -417,11 +415,11 @@ def test_data_that_refute_an_assumption_are_heard() -> None:
         still, signs_of(still, {e.method: e for e in every}, evidence()), evidence()
     )
     found = under_assumptions(natural, still, every, diagnosed("covariate", against))
-    assert (found["label"].method, found["label"].refuted) == ("leap", "no shares explain it")
+    assert_snapshot((found["label"].method, found["label"].refuted))
     assert found["covariate"].refuted is None
     said = headline_under("label", natural, found)
     assert (said.trust, said.value) == ("none", 0.5)
-    assert said.why.startswith("the data contradict this assumption; ")
+    assert_snapshot(said.why)
 
 
 def contradicting(low: float, kind: str = "label", refuted: str | None = None) -> tuple[str, str]:
@@ -436,7 +434,7 @@ def contradicting(low: float, kind: str = "label", refuted: str | None = None) -
 def test_two_readings_that_contradict_each_other_leave_no_trust() -> None:
     trust, why = contradicting(0.95)
     assert trust == "none"
-    assert "95.0 % to 99.0 % if only the class shares changed" in why
+    assert_snapshot(why)
     assert contradicting(0.84) == ("low", "as measured")  # it reaches into the band of 90 %
     assert contradicting(0.95, "none") == ("low", "as measured")
     assert contradicting(0.95, refuted="the confusion matrix cannot be mixed so") == (

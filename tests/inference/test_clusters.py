@@ -25,6 +25,8 @@ from oodometer.inference.clusters import Clusters, cluster_keys, clustered_share
 from oodometer.inference.row_sample import RowSample, content_keys, key_bound, scramble
 from oodometer.predictions import Predictions
 
+from ..snapshots import raises_snapshot
+
 
 def passages(rng: np.random.Generator, count: int = 30, size: int = 10) -> dict[str, Any]:
     """Questions of passages that are easy or hard as a whole, with a confidence that knows little of it."""
@@ -186,7 +188,7 @@ def test_parts_and_batches_are_one_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_column_that_is_no_cluster_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds one value in all rows"):
+    with raises_snapshot(UsageError):
         evaluate({"batch": ["a"] * 9, "correct": [True] * 9}, cluster="batch")
     path = tmp_path / "rows.csv"
     path.write_text("id,correct\n" + "\n".join(f"q{i % 5},{int(i % 5 < 2)}" for i in range(50)))

@@ -21,6 +21,8 @@ from oodometer.metrics.resampling import rank_bins, resampled
 from oodometer.metrics.risk_coverage import REPLICATED, jointly_resampled, replicated
 from oodometer.registry import create
 
+from ..snapshots import raises_snapshot
+
 # errors among the first k: 0 0 1 1 1 1 2 3
 CONFIDENCE, CORRECT = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2], [1, 1, 0, 1, 1, 1, 0, 0]
 ROWS = st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=60)
@@ -114,12 +116,12 @@ def test_risk_at_coverage_is_the_mean_over_orders_of_ties(
 
 def test_wrong_options() -> None:
     for bad in (-0.1, 1.0):
-        with pytest.raises(UsageError, match="risk from 0"):
+        with raises_snapshot(UsageError):
             coverage_at_risk(CONFIDENCE, CORRECT, bad)
     for bad in (0.0, 1.1):
-        with pytest.raises(UsageError, match="coverage above 0"):
+        with raises_snapshot(UsageError):
             RiskAtCoverage(coverage=bad)
-    with pytest.raises(UsageError, match="2 steps"):
+    with raises_snapshot(UsageError):
         AccuracyCoverageCurve(steps=1)
 
 

@@ -12,6 +12,8 @@ from oodometer import Predictions
 from oodometer.errors import NotApplicable
 from oodometer.metrics import Confidences, area_under_accuracy_coverage, compared_confidences
 
+from ..snapshots import raises_snapshot
+
 
 def sample(questions: int, repeats: int = 1, seed: int = 0) -> tuple[dict[str, Any], Any, Any]:
     """Three confidences that tell right from wrong well, a little and not at all; rows of a question share much."""
@@ -103,7 +105,7 @@ def test_rows_where_one_is_unknown_are_left_out_of_all() -> None:
 
 
 def test_without_errors_there_is_nothing_to_order() -> None:
-    with pytest.raises(NotApplicable, match="every answer is right"):
+    with raises_snapshot(NotApplicable):
         compared_confidences({"a": np.arange(3.0)}, [1, 1, 1])
 
 

@@ -14,6 +14,8 @@ from oodometer.metrics import average_precision, fpr_at_tpr, ks_statistic, roc_a
 from oodometer.metrics.one_vs_rest import OneVsRest
 from oodometer.registry import create, named
 
+from ..snapshots import raises_snapshot
+
 sk = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed (extra: dev)")
 
 
@@ -81,7 +83,7 @@ def test_the_other_class_is_the_positive_one(record: Predictions) -> None:
         assert found.value == pytest.approx(wanted), name
         assert found.extras["positive"] == 0
     metric.positive = "yes"
-    with pytest.raises(InputError, match="a positive class among 0, 1, got 'yes'"):
+    with raises_snapshot(InputError):
         metric.compute(record)
 
 
@@ -157,9 +159,9 @@ def test_undefined_follows_scikit_learn_and_says_so_in_the_interval() -> None:
     assert create("metric", "precision").compute(never).upper == 1
     scored = Predictions.from_probabilities([0.2, 0.7], label=[1, 1])
     for name in ("roc_auc", "average_precision", "ks_statistic", "fpr_at_95_tpr"):
-        with pytest.raises(NotApplicable, match="both classes"):
+        with raises_snapshot(NotApplicable):
             create("metric", name).compute(scored)
-    with pytest.raises(NotApplicable, match="chance agrees"):
+    with raises_snapshot(NotApplicable):
         create("metric", "cohen_kappa").compute(
             Predictions.from_classes([1, 1], label=[1, 1], classes=[0, 1])
         )
@@ -203,7 +205,7 @@ def test_names_that_people_type() -> None:
     assert list(found.metrics) == ["roc_auc", "nll"]
     assert found["auc"].value == 1
     assert found["logloss"] == found["nll"]
-    with pytest.raises(UsageError, match="did you mean roc_auc"):
+    with raises_snapshot(UsageError):
         evaluate({"prediction": [0], "label": [0]}, metrics=["rocauc2"])
 
 
@@ -221,7 +223,7 @@ def test_positive_class_in_the_verb() -> None:
     assert run(data)["precision"].extras["positive"] == "ok"  # the second by name
     found = run(data, positive="=fraud")
     assert (found["precision"].value, found["recall"].value) == (1, pytest.approx(2 / 3))
-    with pytest.raises(InputError, match="a positive class among fraud, ok, got 'spam'"):
+    with raises_snapshot(InputError):
         run(data, positive="=spam")
     lone = {"p": [0.9, 0.2, 0.8], "label": ["bad", "ok", "ok"]}
     assert run(lone, positive="p=bad")["f1"].extras["positive"] == "bad"
@@ -262,7 +264,7 @@ def test_payoff(tmp_path: Any) -> None:
         with pytest.raises(InputError, match=why):
             run(data, payoff=odd)
     file.write_text("truth,no,yes\nno,0\n")
-    with pytest.raises(InputError, match=r"worth\.csv: row 1: expected 3 cells, got 2"):
+    with raises_snapshot(InputError):
         run(data, payoff=str(file))
 
 
@@ -279,5 +281,5 @@ def test_payoff(tmp_path: Any) -> None:
 def test_numbers_that_are_none_of_ours_name_the_metric_that_tells_them(
     name: str, named_instead: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"unknown metric '{name}'; .*name {named_instead}"):
+    with raises_snapshot(UsageError):
         create("metric", name)

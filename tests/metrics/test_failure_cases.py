@@ -12,6 +12,8 @@ from oodometer.errors import NotApplicable
 from oodometer.metrics import FailureCases
 from oodometer.metrics.failure_cases import falling_accuracy
 
+from ..snapshots import raises_snapshot
+
 NAMES = ["start", "middle", "end", "strong", "often", "plateau"]
 
 
@@ -127,7 +129,7 @@ def test_chance_alone_seldom_raises_a_case(rows: int, kind: str) -> None:
 
 
 def test_few_rows_are_not_judged() -> None:
-    with pytest.raises(NotApplicable, match="at least 30"):
+    with raises_snapshot(NotApplicable):
         cases([0.5] * 29, [1] * 29)
 
 

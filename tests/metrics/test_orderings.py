@@ -15,6 +15,8 @@ from oodometer.metrics import RecallAtK, area_under_risk_coverage, ordered_by, r
 from oodometer.metrics.ranks import Ranks
 from oodometer.registry import create, find, names
 
+from ..snapshots import raises_snapshot
+
 LOGITS = np.random.default_rng(0).normal(size=(500, 4)) * 3
 LABEL = (LOGITS + np.random.default_rng(1).normal(size=(500, 4)) * 2).argmax(axis=1)
 RECORD = Predictions.from_logits(LOGITS, label=LABEL)
@@ -63,18 +65,18 @@ def test_parts_merge_to_the_whole() -> None:
     parts = [metric.summarize(RECORD.slice(a, b)) for a, b in ((0, 100), (100, 350), (350, 500))]
     merged = metric.merge(parts[2], metric.merge(parts[0], parts[1]))
     assert metric.finish(merged) == metric.compute(RECORD)
-    with pytest.raises(UsageError, match="different orderings"):
+    with raises_snapshot(UsageError):
         metric.merge(parts[0], create("metric", "aurc").summarize(RECORD))
 
 
 def test_scores_that_cannot_be_used() -> None:
-    with pytest.raises(UsageError, match="learns from a reference"):
+    with raises_snapshot(UsageError):
         aurc("neighbor_distance")
-    with pytest.raises(UsageError, match="unknown score"):
+    with raises_snapshot(UsageError):
         aurc("magrin")
-    with pytest.raises(NotApplicable, match="needs `views`"):
+    with raises_snapshot(NotApplicable):
         aurc("view_agreement")
-    with pytest.raises(NotApplicable, match="needs label"):
+    with raises_snapshot(NotApplicable):
         aurc("margin", RECORD.without_labels())
 
 
@@ -146,14 +148,14 @@ def test_evaluate_tells_it_of_candidates_alone() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, True])
 def test_wrong_k(k: object) -> None:
-    with pytest.raises(UsageError, match="a k of at least 1"):
+    with raises_snapshot(UsageError):
         recall_at_k([[1.0, 2.0]], [0], k=k)
-    with pytest.raises(UsageError, match="such as recall_at_k:5"):
+    with raises_snapshot(UsageError):
         create("metric", "recall_at_k:x")
 
 
 def test_wrong_labels() -> None:
-    with pytest.raises(InputError, match="a position below 2"):
+    with raises_snapshot(InputError):
         recall_at_k([[1.0, 2.0]], [2])
-    with pytest.raises(InputError, match="a true candidate for every sample"):
+    with raises_snapshot(InputError):
         recall_at_k([[1.0, 2.0]], [None])

@@ -14,6 +14,8 @@ from oodometer.metrics import ranks
 from oodometer.registry import create, names
 from oodometer.results import Interval
 
+from ..snapshots import raises_snapshot
+
 NUMBERS = [name for name in names("metric") if create("metric", name).gives == "number"]
 # DiSCA has no fixed range, is not defined for confidence 0, and has an orientation on one scale of confidence only.
 CONFIDENT = [
@@ -148,7 +150,7 @@ def test_float32_and_float64_parts_merge() -> None:
 
 def test_infinite_log_loss_is_no_number() -> None:
     record = Predictions.from_probabilities([[1.0, 0.0], [0.5, 0.5]], label=[1, 0])
-    with pytest.raises(NotApplicable, match="probability 0 in 1 of 2 rows"):
+    with raises_snapshot(NotApplicable):
         m.NegativeLogLikelihood().compute(record)
     assert m.log_loss([[1.0, 0.0]], [1]) == float("inf")
 
@@ -162,20 +164,18 @@ def test_confidence_is_that_of_the_predicted_class() -> None:
 
 
 @pytest.mark.parametrize(
-    ("confidence", "correct", "message"),
+    ("confidence", "correct"),
     [
-        ([70.0], [1], "percents"),
-        ([float("nan")], [1], "finite"),
-        ([-0.5], [1], "log-probabilities"),
-        ([0.5, 0.5], [1], "2 entries"),
-        ([0.5], [2], "true or false"),
-        ([0.5], [None], "known truth"),
-        ([], [], "at least one sample"),
+        ([70.0], [1]),
+        ([float("nan")], [1]),
+        ([-0.5], [1]),
+        ([0.5, 0.5], [1]),
+        ([0.5], [2]),
+        ([0.5], [None]),
+        ([], []),
     ],
 )
-def test_bad_input_never_becomes_a_number(
-    confidence: list[float], correct: list[object], message: str
-) -> None:
+def test_bad_input_never_becomes_a_number(confidence: list[float], correct: list[object]) -> None:
     for function in (
         m.expected_calibration_error,
         m.equal_mass_calibration_error,
@@ -187,7 +187,7 @@ def test_bad_input_never_becomes_a_number(
         m.excess_area_under_risk_coverage,
         m.area_under_generalized_risk_coverage,
     ):
-        with pytest.raises(InputError, match=message):
+        with raises_snapshot(InputError):
             function(confidence, correct)
 
 
@@ -196,27 +196,24 @@ WIDE, NARROW = m.ExpectedCalibrationError(15), m.ExpectedCalibrationError(10)
 
 
 @pytest.mark.parametrize(
-    ("work", "error", "message"),
+    ("work", "error"),
     [
-        (lambda: m.ExpectedCalibrationError(0), UsageError, None),
-        (lambda: m.EqualMassCalibrationError(0), UsageError, None),
-        (lambda: m.RiskCoverageCurve(1), UsageError, None),
+        (lambda: m.ExpectedCalibrationError(0), UsageError),
+        (lambda: m.EqualMassCalibrationError(0), UsageError),
+        (lambda: m.RiskCoverageCurve(1), UsageError),
         (
             lambda: m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95),
             UsageError,
-            None,
         ),
-        (lambda: WIDE.merge(WIDE.summarize(RECORD), NARROW.summarize(RECORD)), UsageError, None),
-        (lambda: m.brier_score([[0.5, 0.5]], [None]), InputError, "null"),
-        (lambda: m.log_loss([[0.5, 0.5]], [None]), InputError, "null"),
-        (lambda: m.accuracy([]), InputError, None),
-        (lambda: m.confusion_matrix([3], [0], 2), InputError, "known classes"),
+        (lambda: WIDE.merge(WIDE.summarize(RECORD), NARROW.summarize(RECORD)), UsageError),
+        (lambda: m.brier_score([[0.5, 0.5]], [None]), InputError),
+        (lambda: m.log_loss([[0.5, 0.5]], [None]), InputError),
+        (lambda: m.accuracy([]), InputError),
+        (lambda: m.confusion_matrix([3], [0], 2), InputError),
     ],
 )
-def test_bad_arguments(
-    work: Callable[[], object], error: type[Exception], message: str | None
-) -> None:
-    with pytest.raises(error, match=message):
+def test_bad_arguments(work: Callable[[], object], error: type[Exception]) -> None:
+    with raises_snapshot(error):
         work()
 
 
@@ -225,9 +222,9 @@ def test_parts_of_different_forms_do_not_merge() -> None:
     a = Predictions.from_probabilities([[0.5, 0.5]], label=[0])
     b = Predictions.from_confidence([0.5], correct=[1])
     c = Predictions.from_probabilities([[0.5, 0.25, 0.25]], label=[0])
-    with pytest.raises(InputError, match="one form"):
+    with raises_snapshot(InputError):
         brier.merge(brier.summarize(a), brier.summarize(b))
-    with pytest.raises(InputError, match="same classes"):
+    with raises_snapshot(InputError):
         confusion.merge(confusion.summarize(a), confusion.summarize(c))
 
 
@@ -238,7 +235,7 @@ def test_many_classes_are_counted_sparsely() -> None:
     state = m.ConfusionTable().summarize(record)
     assert len(state.codes) == len(np.unique(label))
     assert m.MacroF1().compute(record).value == 1
-    with pytest.raises(NotApplicable, match="too large"):
+    with raises_snapshot(NotApplicable):
         m.ConfusionTable().compute(record)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from oodometer.errors import InputError
 from oodometer_lab.models.text.network import AttentionImportance
 from oodometer_lab.shifts.text.words import words_of
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))
-from test_wordnet import write_wordnet
+from ..shifts.test_wordnet import write_wordnet
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ from oodometer_lab.models.embeddings import (
 from oodometer_lab.models.torch.batches import ragged
 from oodometer_lab.models.torch.training import TrainingConfig
 
+from ..snapshots import raises_snapshot
+
 WORDS = ("king", "queen", "the")
 MATRIX = np.array([[1.0, -0.5, 2.0], [0.25, 3.0, 0.0], [0.5, 0.5, 0.5]], dtype=np.float32)
 
@@ -71,7 +73,7 @@ def test_glove_is_seeded_and_puts_like_words_together(torch: Any) -> None:
 
 
 def test_glove_needs_neighbours(torch: Any) -> None:
-    with pytest.raises(InputError, match="words that occur 5 times near each other"):
+    with raises_snapshot(InputError):
         train_glove([["a"], ["b"]])
 
 
@@ -87,7 +89,7 @@ def test_word2vec_is_seeded_and_puts_like_words_together() -> None:
     assert set(made.words) == {"red", "blue", "car", "bike", "a", "b", "c"}
     again = train_word2vec(texts, dimensions=8, window=1, epochs=5, seed=3)
     np.testing.assert_array_equal(made.matrix, again.matrix)
-    with pytest.raises(InputError, match="words that occur 5 times"):
+    with raises_snapshot(InputError):
         train_word2vec([["a", "b"]])
 
 
@@ -212,21 +214,21 @@ def test_capitals_stand_in_and_names_with_spaces_are_read(tmp_path: Path) -> Non
 
 
 def test_bad_files_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
+    with raises_snapshot(InputError):
         read_vectors(tmp_path / "none.txt")
     whole = write_binary(tmp_path / "v.bin").read_bytes()
     (tmp_path / "v.bin").write_bytes(whole[:-6])
-    with pytest.raises(InputError, match="row 3: expected 3 vectors, got 2"):
+    with raises_snapshot(InputError):
         read_vectors(tmp_path / "v.bin")
     (tmp_path / "v.txt").write_text("a 1 2\nb 1 x\n")
-    with pytest.raises(InputError, match="a word and 2 numbers"):
+    with raises_snapshot(InputError):
         read_vectors(tmp_path / "v.txt")
-    with pytest.raises(InputError, match="vectors of some of the words"):
+    with raises_snapshot(InputError):
         read_vectors(write_text(tmp_path / "v.txt", head=False), only=["nothing"])
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a", "a 1 2")
         archive.writestr("b", "b 1 2")
-    with pytest.raises(InputError, match="one file in the archive, got 2"):
+    with raises_snapshot(InputError):
         read_vectors(tmp_path / "two.zip")
 
 
@@ -252,7 +254,7 @@ def test_saved_vectors_read_back(torch: Any, tmp_path: Path) -> None:
     assert found.words == WORDS
     np.testing.assert_array_equal(found.matrix, MATRIX)
     path.write_bytes(b"nonsense")
-    with pytest.raises(InputError, match="a safetensors file"):
+    with raises_snapshot(InputError):
         WordVectors.load(path)
-    with pytest.raises(InputError, match="one vector a word"):
+    with raises_snapshot(InputError):
         WordVectors(("a",), MATRIX)

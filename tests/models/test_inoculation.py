@@ -14,6 +14,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.datasets import Dataset
 from oodometer_lab.models.inoculation import Dose, batches_of, inoculate, mixed
 
+from ..snapshots import raises_snapshot
+
 NEAR = Dataset(
     "near",
     tuple(f"{'good' if i % 2 else 'bad'} w{i}" for i in range(40)),
@@ -53,17 +55,15 @@ def test_a_larger_share_holds_the_rows_of_a_smaller_one() -> None:
 
 
 def test_shares_that_are_none_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"shares in \[0, 1\]"):
+    with raises_snapshot(UsageError):
         mixed(NEAR, [(FAR, 0.6), (FAR, 0.6)])
-    with pytest.raises(
-        InputError, match=r"a share of far that gives at least one of 40 rows, got 0\.001"
-    ):
+    with raises_snapshot(InputError):
         mixed(NEAR, [(FAR, 0.001)])
-    with pytest.raises(UsageError, match="at least one step"):
+    with raises_snapshot(UsageError):
         batches_of(FAR, 0, 4)
     with pytest.raises(UsageError, match="shares"):
         Dose("much", {"far": 1.5})
-    with pytest.raises(UsageError, match="0 or more further steps"):
+    with raises_snapshot(UsageError):
         Dose("back", steps=-1)
 
 
@@ -86,14 +86,14 @@ def test_a_mixture_has_as_many_rows_as_asked() -> None:
 
 def test_a_mixture_without_rows_is_refused() -> None:
     for rows in (0, -3):
-        with pytest.raises(UsageError, match=f"a mixture of at least one row, got {rows}"):
+        with raises_snapshot(UsageError):
             mixed(NEAR, [], rows=rows)
     none = Dataset("none", (), ())
-    with pytest.raises(InputError, match="rows of none, got none"):
+    with raises_snapshot(InputError):
         batches_of(none, 2, 4)
-    with pytest.raises(InputError, match="rows of none, got none"):
+    with raises_snapshot(InputError):
         mixed(NEAR, [(none, 0.5)])
-    with pytest.raises(InputError, match="rows of none, got none"):
+    with raises_snapshot(InputError):
         mixed(none, [(FAR, 0.5)], rows=4)
     assert len(mixed(none, [(FAR, 1.0)], rows=4)) == 4  # nothing of it is asked for
 
@@ -102,7 +102,7 @@ def test_a_mixture_without_rows_is_refused() -> None:
     "name", ["", ".", "..", ".bases", ".training", "../escaped", "a/b", "/tmp/a", "a\\b", "a\0b"]
 )
 def test_a_dose_is_named_as_a_folder_can_be(name: str) -> None:
-    with pytest.raises(UsageError, match="expected the name of a dose without / and"):
+    with raises_snapshot(UsageError):
         Dose(name)
 
 
@@ -210,21 +210,21 @@ def test_no_name_of_a_dose_takes_the_place_of_another_model(
 
 
 def test_doses_that_cannot_be_given_are_refused(make: Callable[[], Any]) -> None:
-    with pytest.raises(UsageError, match="unknown target set 'near' of a; known: far"):
+    with raises_snapshot(UsageError):
         inoculate(make, NEAR, {"far": FAR}, [Dose("a", {"near": 0.1})])
-    with pytest.raises(UsageError, match="different names"):
+    with raises_snapshot(UsageError):
         inoculate(make, NEAR, {"far": FAR}, [Dose("a"), Dose("a")])
 
 
 def test_training_further_starts_from_the_weights(make: Callable[[], Any], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not been trained"):
+    with raises_snapshot(UsageError):
         make().fit_further(FAR)
     model = make().fit(NEAR)
     before = model.logits(FAR.inputs)
     model.fit_further(FAR, training=replace(model.training, epochs=1, learning_rate=1e-9))
     np.testing.assert_allclose(model.logits(FAR.inputs), before, atol=1e-5)
     assert model.classes == (0, 1)
-    with pytest.raises(InputError, match="one of the classes 0, 1"):
+    with raises_snapshot(InputError):
         model.fit_further(["a", "b"], [0, 7])
 
 

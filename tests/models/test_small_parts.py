@@ -7,7 +7,6 @@ from types import SimpleNamespace as Some
 from typing import Any
 
 import numpy as np
-import pytest
 
 from oodometer.classes import matched
 from oodometer.errors import InputError
@@ -24,6 +23,8 @@ from oodometer_lab.models.text.network import with_words_dropped
 from oodometer_lab.models.torch.batches import Asking
 from oodometer_lab.models.torch.library import idle_cores
 from oodometer_lab.models.torch.training import TrainingConfig
+
+from ..snapshots import raises_snapshot
 
 
 def test_labels_and_classes() -> None:
@@ -71,7 +72,5 @@ def test_trainings_and_questions(torch: Any) -> None:
     assert SentModel("model", None, {"device": "cpu"}).gpu is False
     assert idle_cores() >= 1
     assert check_images(np.zeros((2, 4, 4), dtype=np.uint8)).shape == (2, 4, 4, 3)
-    with pytest.raises(
-        InputError, match=r"none/oodometer_model.json: expected a model saved by oodometer, got"
-    ):
+    with raises_snapshot(InputError):
         read_description(Path("none"))

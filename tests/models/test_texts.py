@@ -13,6 +13,8 @@ from oodometer_lab.models.base import check_texts, class_codes
 from oodometer_lab.models.tokens import PAIR, Vocabulary, ends, words
 from oodometer_lab.models.torch.batches import length_batches, padded, ragged, sorted_batches
 
+from ..snapshots import raises_snapshot
+
 
 @pytest.mark.parametrize(
     ("whole", "split"),
@@ -93,19 +95,17 @@ def test_padding_against_a_loop(rows: list[list[int]], least: int) -> None:
 
 
 def test_labels_and_texts_that_are_none() -> None:
-    with pytest.raises(InputError, match="column text: expected a list of texts"):
+    with raises_snapshot(InputError):
         check_texts("one string")
     with pytest.raises(InputError, match="row 1"):
         check_texts([("a", "b", "c")])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="expected 2 labels"):
+    with raises_snapshot(InputError):
         class_codes([1], 2, None)
-    with pytest.raises(InputError, match="two different classes"):
+    with raises_snapshot(InputError):
         class_codes([1, 1], 2, None)
-    with pytest.raises(
-        InputError, match="row 2: column label: expected one of the classes 0, 1, got 7"
-    ):
+    with raises_snapshot(InputError):
         class_codes([1, 7], 2, (0, 1))
-    with pytest.raises(InputError, match="all integers or all strings"):
+    with raises_snapshot(InputError):
         class_codes([1, "1"], 2, None)  # type: ignore[list-item]
     codes, classes = class_codes(np.array([1, 0]), 2, (1, 0))  # type: ignore[arg-type]
     assert (codes.tolist(), classes) == ([0, 1], (1, 0))

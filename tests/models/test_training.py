@@ -21,6 +21,8 @@ from oodometer_lab.models.torch.training import (
     weights,
 )
 
+from ..snapshots import raises_snapshot
+
 parts = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 
 
@@ -146,7 +148,7 @@ def test_plans_have_names_of_their_own_whatever_the_checkpoints() -> None:
         != plan.fingerprint("m")
     )
     assert TrainingConfig(checkpoint_seconds=1).fingerprint("n") == plan.fingerprint("n")
-    with pytest.raises(UsageError, match="at least 1 token a batch, got 0"):
+    with raises_snapshot(UsageError):
         TrainingConfig(batch_tokens=0)
 
 
@@ -161,9 +163,9 @@ def test_tied_weights_are_kept_once_and_set_everywhere(torch: Any) -> None:
     assert set(kept) == {"a.weight", "a.bias", "b.bias"}
     load_weights(second, kept)
     assert bool((second["b"].weight == first["a"].weight).all())
-    with pytest.raises(InputError, match=r"others, such as a\.bias"):
+    with raises_snapshot(InputError):
         load_weights(second, {name: one for name, one in kept.items() if name != "a.bias"})
-    with pytest.raises(InputError, match="other shapes"):
+    with raises_snapshot(InputError):
         load_weights(second, {**kept, "a.bias": torch.zeros(5)})
 
 

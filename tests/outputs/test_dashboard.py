@@ -18,6 +18,8 @@ from oodometer.outputs.dashboard import file_names, prometheus_text, write_dashb
 from oodometer.results.history import History
 from oodometer.testing import example_record
 
+from ..snapshots import raises_snapshot
+
 pytest.importorskip("vl_convert")
 SAMPLE = re.compile(r'^([a-z_]+)\{job="((?:[^"\\]|\\.)*)"\} (\S+)$')
 
@@ -112,9 +114,9 @@ def test_an_empty_store_and_a_file_in_the_way(store: Path, tmp_path: Path) -> No
     assert "no run yet" in (tmp_path / "empty" / "index.html").read_text(encoding="utf-8")
     assert prometheus_text(History("x", ())) == ""
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="it is a file"):
+    with raises_snapshot(UsageError):
         write_dashboard(oodometer.history(store), tmp_path / "file")
-    with pytest.raises(UsageError, match="there is no folder"):
+    with raises_snapshot(UsageError):
         write_dashboard(oodometer.history(store), tmp_path / "none" / "site")
 
 

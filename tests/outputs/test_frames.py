@@ -19,6 +19,7 @@ from oodometer.results import Interval
 from oodometer.results.prediction import Prediction
 from oodometer.results.view import INTERVAL, Table
 
+from ..snapshots import assert_snapshot, raises_snapshot
 from .conftest import EVIL, KINDS, METHODS, table
 
 HEADLINE = {"level", "kind", "assumes", "trust", "fell"}
@@ -68,11 +69,9 @@ def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
     assert frame.loc["atc", "value"] == found["atc"].value
     methods = made["estimate"].to_frame("methods", library="pandas")["method"].tolist()
     assert methods == ["headline", *METHODS]
-    with pytest.raises(
-        UsageError, match="has no table 'parts'; it has methods, headline, assumptions"
-    ):
+    with raises_snapshot(UsageError):
         found.to_frame("parts")
-    with pytest.raises(UsageError, match="one of pandas, polars, pyarrow or None, got 'excel'"):
+    with raises_snapshot(UsageError):
         found.to_frame(library="excel")
 
 
@@ -120,7 +119,7 @@ def test_every_first_table_begins_with_the_headline(made: dict[str, Any], name: 
     assert row.tolist().count("headline") == 1
     if name == "compare":
         assert row["value"] == found.difference["value"]
-        assert row["says"].startswith("Difference in accuracy")
+        assert_snapshot(row["says"])
     elif name == "backtest":
         assert row["error"] == found.overall()[0].error
         assert found.overall()[0].method in row["says"]
@@ -148,7 +147,7 @@ def test_a_number_without_a_table_is_a_table_of_its_own(tmp_path: Path) -> None:
     asked = Prediction("0", "m", "d.csv", None, 50, (0, 1), ("label",), accuracy)
     frame = pd.read_csv(asked.save(tmp_path / "a.csv"))
     assert frame[["result", "value", "kind"]].values.tolist() == [["headline", 0.8, "exact"]]
-    with pytest.raises(UsageError, match="Prediction has no table 'rows'; it has numbers"):
+    with raises_snapshot(UsageError):
         asked.to_frame("rows")
     unknown = replace(asked, accuracy=None).to_frame(library="pandas").iloc[0]
     assert (unknown["result"], unknown["rows"]) == ("headline", 50)
@@ -261,7 +260,7 @@ def test_numbers_of_a_ranking_are_its_own(made: dict[str, Any]) -> None:
     models = found.to_frame(library="pandas").set_index("model")
     head, models = models.loc["headline"], models.drop("headline")
     assert (head["rank"], head["p_best"]) == (1, found.likeliest.p_best)
-    assert head["says"] == "Most likely the best of 2 models: a"
+    assert_snapshot(head["says"])
     assert models["rank"].to_dict() == {"a": 1, EVIL: 2}
     assert (models["labels"] == 60).all()
     for name, difficulty in (("a", 1.0), (EVIL, 3.0)):
@@ -290,7 +289,7 @@ def test_a_stress_test_has_a_row_for_truth_and_estimate_of_each_severity(
     made: dict[str, Any],
 ) -> None:
     points = made["stress"].to_frame(library="pandas")
-    assert points.loc[0, "says"] == "the lowest: typos at severity 0.2"
+    assert_snapshot(points.loc[0, "says"])
     points = points[1:]
     assert points["step"].tolist()[2:] == ["0.1", "0.1", "0.2", "0.2"]
     assert points["step"][:2].isna().all()

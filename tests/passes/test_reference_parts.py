@@ -20,6 +20,8 @@ from oodometer.runs import read_manifest
 from oodometer.store import as_source, write_predictions
 from oodometer.store.base import Part
 
+from ..snapshots import raises_snapshot
+
 FILE_ROWS = 700
 LIMIT = 120
 
@@ -127,9 +129,7 @@ def test_conditions_on_rows_leave_the_same_sample(tmp_path: Path) -> None:
 
 def test_a_reference_without_truth_is_refused_from_parts_too(tmp_path: Path) -> None:
     source = as_source(folder_of(tmp_path / "reference", 3, labelled=0.0))
-    with pytest.raises(
-        InputError, match=r"expected a labelled reference: .*got 2100 rows of unknown correctness"
-    ):
+    with raises_snapshot(InputError):
         read_reference(source, most_rows=LIMIT, execution=Execution(Noting()))
 
 

@@ -28,6 +28,8 @@ from oodometer.runs import MANIFEST, Kept, Lock, is_locked, read_manifest
 from oodometer.store import write_predictions
 from oodometer.verbs.history import runs
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 ROWS = 150
 
 
@@ -134,9 +136,7 @@ def test_links_are_not_followed(folder: Path) -> None:
             states(folder)[0].unlink()
             assert asked(folder) == first
         else:
-            with pytest.raises(
-                OodometerError, match=rf"{name}.* is a (link|pipe)|the manifest of a run"
-            ):
+            with raises_snapshot(OodometerError):
                 asked(folder)
         path.unlink(missing_ok=True)
         path.write_bytes(content)
@@ -144,24 +144,20 @@ def test_links_are_not_followed(folder: Path) -> None:
     os.mkfifo(run / "pipe")
     (run / "lock").unlink()
     (run / "pipe").rename(run / "lock")
-    with pytest.raises(
-        UsageError, match="lock is a link or a pipe, which is not followed; remove it"
-    ):
+    with raises_snapshot(UsageError):
         asked(folder)
     (run / "lock").unlink()
     state = states(folder)[0]
     state.unlink()
     state.symlink_to(precious)
-    with pytest.raises(
-        UsageError, match=r"\.state is a link or a pipe, which is not followed; remove it"
-    ):
+    with raises_snapshot(UsageError):
         asked(folder)
     assert precious.read_text() == "mine"
     for name in (f"parts/{state.name}", MANIFEST, "files.json"):
         content = (run / name).read_bytes()
         (run / name).unlink()
         os.mkfifo(run / name)
-        with pytest.raises(OodometerError, match=r"pipe|No such device"):
+        with raises_snapshot(OodometerError):
             asked(folder)
         (run / name).unlink()
         (run / name).write_bytes(content)
@@ -169,7 +165,7 @@ def test_links_are_not_followed(folder: Path) -> None:
     (folder / "theirs").mkdir()
     (folder / "theirs" / "file").write_text("theirs")
     (run / "parts").symlink_to(folder / "theirs")
-    with pytest.raises(UsageError, match="parts is a link, which is not followed; remove it"):
+    with raises_snapshot(UsageError):
         asked(folder)
     assert (folder / "theirs" / "file").exists()
 
@@ -320,9 +316,7 @@ def test_a_file_that_vanishes_is_one_line(folder: Path) -> None:
         if done == 1:
             (folder / "target" / "day=04" / "part.parquet").unlink(missing_ok=True)
 
-    with pytest.raises(
-        OodometerError, match=r"day=04/part\.parquet: expected a file that stays the same"
-    ) as caught:
+    with raises_snapshot(OodometerError) as caught:
         asked(folder, workers=1, progress=vanish)
     assert "\n" not in str(caught.value)
     assert len(states(folder)) >= 2
@@ -343,7 +337,7 @@ class Dying(Engine):
 
 
 def test_a_worker_that_dies_loses_no_finished_part(folder: Path) -> None:
-    with pytest.raises(WorkError, match="a worker process died"):
+    with raises_snapshot(WorkError):
         asked(folder, engine=Dying())
     assert (told(folder)["status"], told(folder)["why"]) == ("failed", "a worker process died")
     assert len(states(folder)) == 2
@@ -367,7 +361,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_one_line_and_loses_no_finished_part(folder: Path, small_disk: Path) -> None:
     for day in range(5, 31):
         put(folder, day)
-    with pytest.raises(WorkError, match="No space left on device; free some space") as caught:
+    with raises_snapshot(WorkError) as caught:
         estimate(
             folder / "reference.parquet",
             folder / "target",
@@ -398,7 +392,7 @@ def test_two_runs_in_one_folder_are_refused(folder: Path) -> None:
         thread = threading.Thread(target=lambda: said.append(refusal(folder / "other")))
         thread.start()
         thread.join()
-    assert "is in use by another run" in said[0]
+    assert_snapshot(said[0])
 
 
 def refusal(home: Path) -> str:
@@ -412,11 +406,9 @@ def refusal(home: Path) -> str:
 def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
     asked(folder)
     shutil.copytree(folder / "target", folder / "elsewhere")
-    with pytest.raises(
-        UsageError, match=r"is of a run with the target .*/target, not .*/elsewhere; give each job"
-    ):
+    with raises_snapshot(UsageError):
         estimate(folder / "reference.parquet", folder / "elsewhere", run_folder=folder / "run")
-    with pytest.raises(OodometerError, match="no such file"):
+    with raises_snapshot(OodometerError):
         estimate(
             folder / "refrence.parquet",
             folder / "target",
@@ -428,41 +420,34 @@ def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
     )  # no trap
     (folder / "mine").mkdir()
     (folder / "mine" / "notes.txt").write_text("mine")
-    with pytest.raises(
-        UsageError,
-        match=r"mine holds other files and no run\.json; give run_folder= an empty or a new",
-    ):
+    with raises_snapshot(UsageError):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "mine")
     assert [one.name for one in (folder / "mine").iterdir()] == ["notes.txt"]
-    with pytest.raises(
-        UsageError, match="a run folder is for files, and the target is a dict in memory"
-    ):
+    with raises_snapshot(UsageError):
         estimate(
             folder / "reference.parquet", {"probabilities": [[0.9, 0.1]]}, run_folder=folder / "new"
         )
     (folder / "stressed").mkdir()
     (folder / "stressed" / "stress.csv").write_text("model\n")
     Kept(folder / "stressed", {"verb": "stress", "data": "texts"}).begin()
-    with pytest.raises(
-        UsageError, match="stressed is of a run with the verb stress, not estimate; give each job a"
-    ):
+    with raises_snapshot(UsageError):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "stressed")
     (folder / "file").write_text("")
-    with pytest.raises(UsageError, match="run_folder needs a folder that can be written"):
+    with raises_snapshot(UsageError):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "file")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("{", "expected the manifest of a run"),
-        ('{"format": 9, "about": {}}', "got format 9; remove"),
+        "{",
+        '{"format": 9, "about": {}}',
     ],
 )
-def test_a_manifest_that_is_none(folder: Path, text: str, said: str) -> None:
+def test_a_manifest_that_is_none(folder: Path, text: str) -> None:
     asked(folder)
     (folder / "run" / MANIFEST).write_text(text)
-    with pytest.raises(OodometerError, match=said):
+    with raises_snapshot(OodometerError):
         asked(folder)
 
 
@@ -487,10 +472,7 @@ def test_from_the_shell_with_an_alarm(
     assert len(json.loads((folder / "out.json").read_text())["chunks"]) == 4
     capsys.readouterr()
     assert main([*command, "--json", "target/out.json"]) == 2
-    assert (
-        "--json target/out.json lies in the folder target that is read; choose another place"
-        in capsys.readouterr().err
-    )
+    assert_snapshot(capsys.readouterr().err)
 
 
 def test_of_a_large_target_states_keep_few_rows_and_serve_one_that_has_grown(

@@ -32,6 +32,8 @@ from oodometer.results import Skipped
 from oodometer.results.backtest import Trial
 from oodometer.testing.methods import example_candidates, example_record
 
+from ..snapshots import raises_snapshot
+
 REFERENCE, TARGET = (
     example_record(300, seed=1),
     example_record(200, seed=2, difficulty=1.4, labelled=False),
@@ -162,7 +164,7 @@ class Stranger:
     "value", [Stranger(), lambda: 1, re.compile("a"), b"bytes", Path("a"), {"x": [Stranger()]}]
 )
 def test_what_is_not_known_is_not_kept(value: Any) -> None:
-    with pytest.raises(NotKept, match="which no fitted file may hold"):
+    with raises_snapshot(NotKept):
         Encoder().encode({"it": value})
 
 
@@ -288,26 +290,26 @@ def test_a_forged_file_runs_nothing_and_fails_in_one_way(place: int, flip: int) 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new"),
     [
-        (b'"format": 5', b'"format": 6', "format 6"),
-        (b'"oodometer": "0.', b'"oodometer": "9.', "one of oodometer 9."),
+        (b'"format": 5', b'"format": 6'),
+        (b'"oodometer": "0.', b'"oodometer": "9.'),
     ],
 )
-def test_a_file_of_another_version_is_refused(old: bytes, new: bytes, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_file_of_another_version_is_refused(old: bytes, new: bytes) -> None:
+    with raises_snapshot(InputError):
         read(sealed(whole().replace(old, new)))
 
 
 def test_other_files_are_no_fitted_files(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", a=np.arange(3))
-    with pytest.raises(InputError, match="another zip file"):
+    with raises_snapshot(InputError):
         Archive.open(tmp_path / "a.npz")
-    with pytest.raises(InputError, match="other bytes at the start"):
+    with raises_snapshot(InputError):
         Archive("a", b"prob_a,prob_b\n")
-    with pytest.raises(InputError, match="other bytes at the start"):
+    with raises_snapshot(InputError):
         Archive("a", b"")
-    with pytest.raises(InputError, match="No such file"):
+    with raises_snapshot(InputError):
         Archive.open(tmp_path / "none.oodo")
 
 
@@ -337,7 +339,5 @@ def test_a_file_makes_no_more_than_it_holds(tree: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "model.oodo")
-    with pytest.raises(
-        InputError, match=r"model\.oodo: expected a file that can be read, got a pipe or device"
-    ):
+    with raises_snapshot(InputError):
         Archive.open(tmp_path / "model.oodo")

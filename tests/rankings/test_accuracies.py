@@ -10,6 +10,8 @@ from oodometer.arrays import Array
 from oodometer.errors import InputError, UsageError
 from oodometer.rankings import model_accuracies
 
+from ..snapshots import raises_snapshot
+
 
 def models(
     rows: int, seed: int, skill: tuple[float, ...] = (1.5, 1.0, 0.5), classes: int = 2
@@ -186,27 +188,21 @@ def test_predicted_classes_are_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "match"),
+    ("change", "error"),
     [
-        ({"labels": [0] * 3}, UsageError, "a label a labelled row"),
-        ({"labels": [2] + [0] * 9}, UsageError, "positions among 2 classes, got 0 to 2"),
-        ({"rows": range(45, 55)}, UsageError, "positions among 50 rows, got 45 to 54"),
-        ({"labels": [], "rows": []}, InputError, "labelled rows"),
-        ({"probabilities": np.full((3, 50, 2), np.nan)}, InputError, "nan or inf"),
-        (
-            {"reference": (np.full((2, 9, 2), 0.5), np.zeros(9, dtype=int))},
-            UsageError,
-            "a reference of the same models",
-        ),
-        ({"level": 1.0}, UsageError, "level"),
+        ({"labels": [0] * 3}, UsageError),
+        ({"labels": [2] + [0] * 9}, UsageError),
+        ({"rows": range(45, 55)}, UsageError),
+        ({"labels": [], "rows": []}, InputError),
+        ({"probabilities": np.full((3, 50, 2), np.nan)}, InputError),
+        ({"reference": (np.full((2, 9, 2), 0.5), np.zeros(9, dtype=int))}, UsageError),
+        ({"level": 1.0}, UsageError),
     ],
 )
-def test_what_cannot_be_used_is_refused(
-    change: dict[str, object], error: type[Exception], match: str
-) -> None:
+def test_what_cannot_be_used_is_refused(change: dict[str, object], error: type[Exception]) -> None:
     p, truth = models(50, 0)
     given: dict[str, object] = {"probabilities": p, "labels": truth[:10], "rows": range(10)}
     given |= change
     probabilities, labels, rows = (given.pop(name) for name in ("probabilities", "labels", "rows"))
-    with pytest.raises(error, match=match):
+    with raises_snapshot(error):
         model_accuracies(probabilities, labels, rows, **given)  # type: ignore[arg-type]

@@ -16,6 +16,8 @@ from oodometer.rankings.came_true import packaged
 from oodometer.rankings.outcome import evidence_of
 from oodometer.rankings.posterior import posterior_by_pattern, safe_to_stop
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 
 def suite(
     rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2
@@ -170,7 +172,7 @@ def test_without_labels_a_sure_model_is_not_believed() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     says = [[1, 0], [0, 0], [0, 1]]
     plain = posterior(says, [1, 0])
-    with pytest.raises(UsageError, match="the true class of each of 2 rows"):
+    with raises_snapshot(UsageError):
         posterior_by_pattern(plain, says, [1, 0, 0])
     with pytest.raises(UsageError, match="seed"):
         posterior_by_pattern(plain, says, [1, 0], seed=-1)
@@ -295,7 +297,7 @@ def test_evidence_counts_until_labels_deny_it() -> None:
         ahead.append((float(found.p_better[0, 2] - plain.p_better[0, 2]), found.order[0]))
     assert ahead[0][0] > 0.05 > ahead[1][0] > 0
     assert ahead[1][1] == 2
-    with pytest.raises(UsageError, match="the accuracy of each of 3 models"):
+    with raises_snapshot(UsageError):
         posterior_by_pattern(posterior(*rows), *rows, reference=[0.9, 0.8])
 
 
@@ -379,9 +381,7 @@ def test_a_chance_without_a_reference_is_no_larger_than_what_came_true_of_such()
         assert gaps[1] < 3, (end, gaps)
     worth = kept["curves"]["five or more, no reference"]
     assert worth["kept"]
-    assert [name for name, one in kept["curves"].items() if one["kept"]] == [
-        "five or more, no reference"
-    ]
+    assert_snapshot([name for name, one in kept["curves"].items() if one["kept"]])
     assert worth["cases"][1] < worth["cases"][0] - 0.005
 
 

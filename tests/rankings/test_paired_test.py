@@ -9,6 +9,8 @@ from scipy import stats
 from oodometer.errors import UsageError
 from oodometer.rankings import draws_test
 
+from ..snapshots import raises_snapshot
+
 
 def test_bootstrap_of_draws_is_near_the_normal_test() -> None:
     rng = np.random.default_rng(0)
@@ -24,8 +26,8 @@ def test_bootstrap_of_draws_is_near_the_normal_test() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(UsageError, match="same pairs and draws"):
+    with raises_snapshot(UsageError):
         draws_test(np.ones((2, 3)), np.ones((2, 4)))
     for wrong in (np.nan, np.inf):
-        with pytest.raises(UsageError, match="finite numbers"):
+        with raises_snapshot(UsageError):
             draws_test(np.array([[0.5, wrong]]), np.array([[0.5, 0.5]]))

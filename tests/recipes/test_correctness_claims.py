@@ -32,6 +32,8 @@ from oodometer_lab.recipes.correctness_discriminators.yardsticks import (
     intervals,
 )
 
+from ..snapshots import raises_snapshot
+
 
 def number(value: float, half: float = 0.02) -> dict[str, Any]:
     return {
@@ -482,7 +484,7 @@ def test_every_task_of_the_paper_has_a_place() -> None:
                 test.name for test in task.tests
             }
             json.dumps(asdict(task.config))
-    with pytest.raises(UsageError, match="unknown scale 'huge'"):
+    with raises_snapshot(UsageError):
         tasks_of("huge")
 
 

@@ -21,6 +21,8 @@ from oodometer_lab.recipes.scoring_functions.study import groups_of
 from oodometer_lab.recipes.selective_answering import findings, lineup
 from oodometer_lab.recipes.selective_answering.tables import inverted
 
+from ..snapshots import raises_snapshot
+
 CELL = {"value": 0.5, "lower": 0.4, "upper": 0.625}
 WIDE = {"value": 0.4, "lower": 0.3, "upper": 0.5, "level": 0.95}
 HIGHER = {"value": 0.6, "lower": 0.5, "upper": 0.7}
@@ -85,5 +87,5 @@ def test_a_tagger_sees_each_word_before_its_tag() -> None:
 
 
 def test_a_misspelt_paper() -> None:
-    with pytest.raises(UsageError, match="did you mean selective-answering"):
+    with raises_snapshot(UsageError):
         find_recipe("selective-answer")

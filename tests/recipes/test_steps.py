@@ -22,6 +22,8 @@ from oodometer_lab.recipes import reproduce
 from oodometer_lab.recipes.base import Report, Step, StepRun, Workspace
 from oodometer_lab.recipes.steps import Origin, Task, Workers, fingerprints, run_steps
 
+from ..snapshots import raises_snapshot
+
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)  # where the other process looks for it, too
 import counting_recipe  # noqa: E402
@@ -113,7 +115,7 @@ def test_no_step_waits_for_a_wave(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", [LocalEngine(1), ProcessEngine(2)], ids=lambda one: one.name)
 def test_a_failure_is_told_and_the_next_run_goes_on(engine: Engine, tmp_path: Path) -> None:
-    with pytest.raises(WorkError, match=r"^the disk is full$"):
+    with raises_snapshot(WorkError):
         run(tmp_path, engine, "failing")
     done = {one.stem for one in (tmp_path / ".steps").iterdir()}
     assert "bad" not in done
@@ -126,7 +128,7 @@ def test_a_failure_is_told_and_the_next_run_goes_on(engine: Engine, tmp_path: Pa
 
 
 def test_a_worker_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    with pytest.raises(WorkError, match="a worker process died, often of too little memory"):
+    with raises_snapshot(WorkError):
         run(tmp_path, ProcessEngine(2), "ending")
     again = {
         one.name: one.kept for one in run_steps(RECIPE.steps("small", ()), Workspace(tmp_path))
@@ -137,9 +139,7 @@ def test_a_worker_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> 
 
 def test_a_step_that_is_another_one_there_is_refused(tmp_path: Path) -> None:
     steps = RECIPE.steps("small", ())
-    with pytest.raises(
-        WorkError, match=r"^the step a is another one to a worker: all need the same data"
-    ):
+    with raises_snapshot(WorkError):
         run(tmp_path, ProcessEngine(2), steps=[replace(steps[0], settings={"n": 1}), *steps[1:]])
 
 
@@ -147,14 +147,14 @@ def test_a_step_that_leaves_nothing_is_told(tmp_path: Path) -> None:
     lazy = [
         replace(step, files=(*step.files, "more.json")) for step in RECIPE.steps("small", ())[:1]
     ]
-    with pytest.raises(WorkError, match=r"^the step a did not leave more\.json; report it$"):
+    with raises_snapshot(WorkError):
         run(tmp_path, LocalEngine(1), steps=lazy)
 
 
 def test_a_need_that_no_run_meets_is_refused(tmp_path: Path) -> None:
     steps = RECIPE.steps("small", ())
     always = replace(steps[0], always=True)
-    with pytest.raises(WorkError, match="the step both needs one that no run does; report it"):
+    with raises_snapshot(WorkError):
         run(tmp_path, LocalEngine(1), steps=[always, *steps[1:]])
 
 
@@ -169,10 +169,7 @@ def test_a_worker_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
             function = replace(work.function, folder=tmp_path / "elsewhere")
             return super().fold(parts, replace(work, function=function), merge, on_done)
 
-    with pytest.raises(
-        WorkError,
-        match=r"a worker does not see the run in .*elsewhere: all workers must share the fo",
-    ):
+    with raises_snapshot(WorkError):
         run(tmp_path / "here", Elsewhere())
 
 
@@ -181,10 +178,7 @@ def test_files_that_do_not_arrive_are_told(
     lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("oodometer_lab.recipes.steps._GRACE", 0)
-    with pytest.raises(
-        WorkError,
-        match=r"the step both.*all workers must share the folder; name one of .* with --out",
-    ):
+    with raises_snapshot(WorkError):
         run(tmp_path, Backwards(lambda: (tmp_path / lost).unlink(missing_ok=True)))
 
 
@@ -280,7 +274,7 @@ def test_a_lock_that_is_taken_is_not_taken_twice_and_goes_with_its_file(tmp_path
     assert two.take()
     two.release()
     assert (tmp_path / "lock").exists()
-    with pytest.raises(UsageError, match="cannot be written"):
+    with raises_snapshot(UsageError):
         Lock(tmp_path / "none" / "lock", tmp_path).take()
 
 
@@ -288,32 +282,18 @@ def test_a_lock_that_is_taken_is_not_taken_twice_and_goes_with_its_file(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("paper", "options", "words"),
+    ("paper", "options"),
     [
-        (
-            "selective-answering",
-            {"engine": "processes"},
-            "does its steps one after another; leave engine out",
-        ),
-        (
-            "selective-answering",
-            {"engine": LocalEngine(1)},
-            "does its steps one after another; leave engine out",
-        ),
-        ("selective-answering", {"workers": 2}, "leave workers out"),
-        ("scoring-functions", {"workers": 0}, "at least one worker"),
-        ("scoring-functions", {"engine": "processes", "workers": 0}, "at least one worker"),
-        (
-            "scoring-functions",
-            {"engine": "local", "workers": 3},
-            "one task after another in this process, not 3",
-        ),
-        ("scoring-functions", {"engine": "moon"}, "unknown engine 'moon'"),
+        ("selective-answering", {"engine": "processes"}),
+        ("selective-answering", {"engine": LocalEngine(1)}),
+        ("selective-answering", {"workers": 2}),
+        ("scoring-functions", {"workers": 0}),
+        ("scoring-functions", {"engine": "processes", "workers": 0}),
+        ("scoring-functions", {"engine": "local", "workers": 3}),
+        ("scoring-functions", {"engine": "moon"}),
     ],
 )
-def test_engines_that_make_no_sense(
-    paper: str, options: dict[str, Any], words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_engines_that_make_no_sense(paper: str, options: dict[str, Any], tmp_path: Path) -> None:
+    with raises_snapshot(UsageError):
         reproduce(paper, out=tmp_path / "out", **options)
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())

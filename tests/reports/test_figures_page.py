@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from ..snapshots import raises_snapshot
+
 pytest.importorskip("vl_convert")
 
 from oodometer.errors import MissingExtraError, UsageError, install_line
@@ -48,7 +50,7 @@ def test_a_page_without_figures_holds_no_library() -> None:
 
 
 def test_names_are_each_once() -> None:
-    with pytest.raises(UsageError, match="two figures of one page have one name"):
+    with raises_snapshot(UsageError):
         render_figures("All", [[figure("a")], [figure("a")]])
 
 

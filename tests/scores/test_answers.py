@@ -21,6 +21,8 @@ from oodometer.scores import (
     stated_confidence,
 )
 
+from ..snapshots import raises_snapshot
+
 
 def of_squad(text: str) -> str:
     """`normalize_answer` of evaluate-v1.1.py."""
@@ -112,19 +114,19 @@ def test_stated_confidences(cells: list[Any], want: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "row", "what"),
+    ("cells", "row"),
     [
-        ([0.5, 85], 1, "fractions or percents alone"),  # half of one percent, or a half?
-        ([3, 9, 7], 1, "fractions or percents alone"),  # percents, or tenths?
-        (["85 %", "120 %"], 2, "between 0 and 1"),
-        ([50, 101], 2, "between 0 and 1"),
-        (["sure", "80 %"], 1, "a confidence"),
-        (["8/0"], 1, "between 0 and 1"),
-        ([-0.5], 1, "a confidence"),
+        ([0.5, 85], 1),  # half of one percent, or a half?
+        ([3, 9, 7], 1),  # percents, or tenths?
+        (["85 %", "120 %"], 2),
+        ([50, 101], 2),
+        (["sure", "80 %"], 1),
+        (["8/0"], 1),
+        ([-0.5], 1),
     ],
 )
-def test_what_leaves_two_readings_is_refused(cells: list[Any], row: int, what: str) -> None:
-    with pytest.raises(InputError, match=what) as caught:
+def test_what_leaves_two_readings_is_refused(cells: list[Any], row: int) -> None:
+    with raises_snapshot(InputError) as caught:
         stated_confidence(cells, "verbalized")
     assert (caught.value.row, caught.value.column) == (row, "verbalized")
 
@@ -145,5 +147,5 @@ def test_semantic_entropy_is_that_of_a_plain_loop() -> None:
     sure = answer_agreement([f"a{c}" for c in clusters], questions)[1]
     sizes = np.bincount(questions)[questions]
     assert sure == pytest.approx(1 - semantic_entropy(clusters, questions) / np.log(sizes))
-    with pytest.raises(InputError, match="at most 0"):
+    with raises_snapshot(InputError):
         semantic_entropy([0], [0], [0.1])

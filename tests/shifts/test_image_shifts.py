@@ -21,6 +21,7 @@ from oodometer.verbs.methods import cite
 from oodometer_lab.shifts import EXTRA_IMAGE_SHIFTS, IMAGE_SHIFTS, ImageShift, find_image_shift
 from oodometer_lab.shifts.base import Draws
 
+from ..snapshots import raises_snapshot
 from .conftest import natural_images
 
 # As the published files are named and ordered.
@@ -164,22 +165,15 @@ def test_what_only_moves_pixels_leaves_one_colour_alone(kind: str, size: tuple[i
 
 
 def test_a_preset_that_there_is_not() -> None:
-    with pytest.raises(
-        UsageError,
-        match=r"expected a preset of cifar-10-c or imagenet-c, got 'imagenet'; choose one",
-    ):
+    with raises_snapshot(UsageError):
         find_image_shift("fog", "imagenet")
-    with pytest.raises(
-        UsageError, match="test-plain has no constants of imagenet-c; leave the preset out"
-    ):
+    with raises_snapshot(UsageError):
         type("Plain", (Inverted,), {"name": "test-plain"})("imagenet-c")
 
 
 @pytest.mark.parametrize("severity", [0, 6, -1, 2.5, "3", None, True])
 def test_a_severity_that_there_is_not(severity: Any) -> None:
-    with pytest.raises(
-        UsageError, match=r"expected a severity from 1 to 5 of fog, got .*; choose one"
-    ):
+    with raises_snapshot(UsageError):
         find_image_shift("fog").apply(natural_images(1, 8, 8), severity)
 
 
@@ -188,23 +182,23 @@ def test_a_severity_that_there_is_not(severity: Any) -> None:
     [("fogg", "fog"), ("gausian_noise", "gaussian_noise"), ("jpg_compression", "jpeg_comp")],
 )
 def test_a_kind_that_there_is_not(name: str, near: str) -> None:
-    with pytest.raises(UsageError, match=f"unknown shift '{name}'; did you mean .*{near}"):
+    with raises_snapshot(UsageError):
         find_image_shift(name)
 
 
 @pytest.mark.parametrize(
-    ("images", "got"),
+    "images",
     [
-        (np.zeros((2, 8, 8, 3)), "float64"),
-        (np.zeros((2, 8, 8, 4), np.uint8), r"shape \(2, 8, 8, 4\)"),
-        (np.zeros((8, 8), np.uint8), r"shape \(8, 8\)"),
-        (np.zeros((2, 0, 8, 3), np.uint8), "without pixels"),
-        ([np.zeros((8, 8, 3), np.uint8), np.zeros(5, np.uint8)], "position 1"),
-        (["a.png"], "position 0"),
+        np.zeros((2, 8, 8, 3)),
+        np.zeros((2, 8, 8, 4), np.uint8),
+        np.zeros((8, 8), np.uint8),
+        np.zeros((2, 0, 8, 3), np.uint8),
+        [np.zeros((8, 8, 3), np.uint8), np.zeros(5, np.uint8)],
+        ["a.png"],
     ],
 )
-def test_what_are_no_images(images: Any, got: str) -> None:
-    with pytest.raises(InputError, match=got):
+def test_what_are_no_images(images: Any) -> None:
+    with raises_snapshot(InputError):
         find_image_shift("fog").apply(images, 1)
 
 
@@ -212,9 +206,7 @@ def test_what_are_no_images(images: Any, got: str) -> None:
     "option", [{"seed": -1}, {"seed": 1.5}, {"first_row": -1}, {"first_row": "0"}]
 )
 def test_numbers_that_are_none(option: dict[str, Any]) -> None:
-    with pytest.raises(
-        UsageError, match=f"expected {next(iter(option))} to be a whole number from 0 on"
-    ):
+    with raises_snapshot(UsageError):
         find_image_shift("fog").apply(natural_images(1, 8, 8), 1, **option)
 
 

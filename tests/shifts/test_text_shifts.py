@@ -26,6 +26,8 @@ from oodometer_lab.shifts.text import (
 )
 from oodometer_lab.shifts.text.words import exchanged, is_piece, plain_words, words_of
 
+from ..snapshots import raises_snapshot
+
 MEANINGS = {
     "big": ["great", "large", "grown-up", "mature", "bad", "prominent"],
     "2": ["two", "II"],
@@ -180,7 +182,7 @@ def test_importance_of_another_form_is_refused(weights: Any) -> None:
     shift = ImportantWords(
         Vocabulary.of(["x"]), synonyms=lambda word: [f"{word}x"], importance=lambda turns: weights
     )
-    with pytest.raises(InputError, match="an importance for each of 5 words"):
+    with raises_snapshot(InputError):
         shift.apply(["a b c d e"], 1)
 
 
@@ -259,22 +261,19 @@ def test_contexts_that_are_too_short_are_dropped() -> None:
     ],
 )
 def test_severities_that_are_none(shift: Any, severity: Any) -> None:
-    with pytest.raises(UsageError, match=r"expected (a|the) severity"):
+    with raises_snapshot(UsageError):
         shift.check_severity(severity)
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    "make",
     [
-        (lambda: UnknownWords().apply(["big"], 1), "needs the texts that the model was trained on"),
-        (
-            lambda: ImportantWords(Vocabulary({"x": 1})).apply(["a b c d e"], 1),
-            "needs the importance of words",
-        ),
-        (lambda: KnownWords(least=0), "expected least"),
-        (lambda: InsufficientContext(turns=1), "expected turns"),
+        lambda: UnknownWords().apply(["big"], 1),
+        lambda: ImportantWords(Vocabulary({"x": 1})).apply(["a b c d e"], 1),
+        lambda: KnownWords(least=0),
+        lambda: InsufficientContext(turns=1),
     ],
 )
-def test_what_a_shift_lacks(make: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_what_a_shift_lacks(make: Any) -> None:
+    with raises_snapshot(UsageError):
         make()

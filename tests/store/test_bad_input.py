@@ -19,6 +19,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.store import as_source, open_predictions, read_predictions
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 Put = Callable[[str, str | bytes], Path]
 HEAD = "prob_cat,prob_dog,label\n"
 GOOD = "0.9,0.1,cat\n"
@@ -195,22 +197,22 @@ def test_column_names_of_parquet_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"prob_cat": [0.9], "prob_dog": [0.1]}), path)
     path.write_bytes(path.read_bytes().replace(b"prob_cat", b"prob\xffcat"))
-    assert "a whole and readable parquet file" in str(refused(path))
-    with pytest.raises(InputError, match="it may be cut off or damaged"):
+    assert_snapshot(str(refused(path)))
+    with raises_snapshot(InputError):
         oodometer.load(path)
 
 
 def test_what_is_no_predictions_file(tmp_path: Path, put: Put) -> None:
     (tmp_path / "folder.parquet").mkdir()
-    assert "predictions files in the folder" in str(refused(tmp_path / "folder.parquet"))
+    assert_snapshot(str(refused(tmp_path / "folder.parquet")))
     assert "no such file" in str(refused(tmp_path / "none.csv"))
-    assert "pickle is never read" in str(refused(put("model.pkl", pickle.dumps([1]))))
-    assert "pickle is never read" in str(refused(put("model.csv", pickle.dumps([1]))))
+    assert_snapshot(str(refused(put("model.pkl", pickle.dumps([1])))))
+    assert_snapshot(str(refused(put("model.csv", pickle.dumps([1])))))
     assert "np.savez" in str(refused(put("p.npy", b"\x93NUMPY")))
-    assert "save the sheet as CSV" in str(refused(put("p.xlsx", b"PK\x03\x04")))
-    assert "known endings: .parquet" in str(refused(put("p.doc", "text")))
-    assert "without an ending" in str(refused(put("p", "text")))
-    assert "rename the file to what it is" in str(refused(put("p.csv", b"PAR1")))
+    assert_snapshot(str(refused(put("p.xlsx", b"PK\x03\x04"))))
+    assert_snapshot(str(refused(put("p.doc", "text"))))
+    assert_snapshot(str(refused(put("p", "text"))))
+    assert_snapshot(str(refused(put("p.csv", b"PAR1"))))
 
 
 def test_no_pickle_in_npz(tmp_path: Path) -> None:
@@ -232,16 +234,16 @@ def test_npz_whose_list_of_files_is_damaged(tmp_path: Path) -> None:
     content = path.read_bytes()
     listed = content.rindex(b"feature_age.npy")
     path.write_bytes(content[:listed] + content[listed:].replace(b".npy", b".~py"))
-    assert "whole and readable npz file" in str(refused(path))
+    assert_snapshot(str(refused(path)))
 
 
 def test_npz_axes(tmp_path: Path) -> None:
     np.savez(tmp_path / "length.npz", label=[1, 2], prediction=[1])
     assert refused(tmp_path / "length.npz").column == "prediction"
     np.savez(tmp_path / "axes.npz", probabilities=[0.1, 0.9])
-    assert "2 axes, got shape (2,)" in str(refused(tmp_path / "axes.npz"))
+    assert_snapshot(str(refused(tmp_path / "axes.npz")))
     np.savez(tmp_path / "rows.npz", label=np.array([], dtype=int))
-    assert "at least one row" in str(refused(tmp_path / "rows.npz"))
+    assert_snapshot(str(refused(tmp_path / "rows.npz")))
 
 
 @pytest.mark.skipif(
@@ -275,7 +277,7 @@ def test_file_that_changes(put: Put, when: str) -> None:
             if when == "after" and batch.first_row == 80:
                 path.unlink()
 
-    with pytest.raises(InputError, match="stays the same while it is read"):
+    with raises_snapshot(InputError):
         one_pass()
 
 
@@ -284,35 +286,30 @@ def test_classes_that_do_not_fit_the_reference(put: Put, tmp_path: Path) -> None
     assert refused(path, classes=["cat", "dog", "emu"]).column == "prob_emu"
     assert refused(path, classes=["cat"]).column == "prob_dog"
     pq.write_table(pa.table({"probabilities": [[0.9, 0.1]]}), tmp_path / "p.parquet")
-    assert "lists of 3 entries" in str(refused(tmp_path / "p.parquet", classes=["a", "b", "c"]))
+    assert_snapshot(str(refused(tmp_path / "p.parquet", classes=["a", "b", "c"])))
 
 
 def test_wrong_use(put: Put) -> None:
     path = put("p.csv", HEAD + GOOD)
-    with pytest.raises(
-        UsageError,
-        match=r"no column y to rename to label; its columns are prob_cat, prob_dog, label",
-    ):
+    with raises_snapshot(UsageError):
         open_predictions(path, mapping={"y": "label"})
-    with pytest.raises(UsageError, match="no column age"):
+    with raises_snapshot(UsageError):
         open_predictions(path, extra_columns=["age"])
-    with pytest.raises(UsageError, match="no field 'lable'"):
+    with raises_snapshot(UsageError):
         open_predictions(path).read(["lable"])
-    with pytest.raises(InputError, match="one of the fields features"):
+    with raises_snapshot(InputError):
         open_predictions(path).read(["features"])
-    with pytest.raises(InputError, match="a format among parquet, csv"):
+    with raises_snapshot(InputError):
         open_predictions(path, format="excel")
-    with pytest.raises(InputError, match="distinct column names, got label twice"):
+    with raises_snapshot(InputError):
         open_predictions(put("q.csv", "a,y\n1,1\n"), mapping={"y": "label", "a": "label"})
     for thing in (3, None, [1, 2], np.zeros((2, 2)), object()):
-        with pytest.raises(UsageError, match="holds no predictions; give a path"):
+        with raises_snapshot(UsageError):
             as_source(thing)
 
 
 def test_read_predictions_names_the_file_too(put: Put) -> None:
-    with pytest.raises(
-        InputError, match=r"p\.csv: row 1: column prob_dog: expected a number, got 'x'"
-    ):
+    with raises_snapshot(InputError):
         read_predictions(put("p.csv", HEAD + "1,x,cat\n"))
 
 
@@ -321,8 +318,6 @@ def test_probabilities_of_one_positive_class_in_a_file_are_told_their_column(
 ) -> None:
     path = tmp_path / "p.npz"
     np.savez(path, probabilities=np.array([0.2, 0.9]))
-    with pytest.raises(
-        InputError, match="the probability of one positive class alone belongs in prob_<class>"
-    ):
+    with raises_snapshot(InputError):
         as_source(path).read()
     assert as_source(path, mapping={"probabilities": "prob_1"}).read().predicted.tolist() == [0, 1]

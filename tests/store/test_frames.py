@@ -17,6 +17,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.store import Source, as_source, frames, read_predictions
 
+from ..snapshots import raises_snapshot
+
 ROWS = [[0.9, 0.1], [0.2, 0.8]]
 WIDE = {"prob_a": [0.9, 0.2], "prob_b": [0.1, 0.8], "label": ["a", None], "age": [31, 45]}
 
@@ -92,10 +94,10 @@ def test_data_sets_by_their_manner() -> None:
             return pa.table({"prob_a": [0.9, 0.2], "prob_b": [0.1, 0.8], "label": [1, -1]})[key]
 
     assert read(DataSet())[0] == [1, -1]
-    with pytest.raises(UsageError, match="one split of the data set: train, test"):
+    with raises_snapshot(UsageError):
         as_source({"train": DataSet(), "test": DataSet()})
     streamed = SimpleNamespace(with_format=None, features={})
-    with pytest.raises(UsageError, match="read only once"):
+    with raises_snapshot(UsageError):
         as_source(streamed)
 
 
@@ -112,9 +114,9 @@ def test_sources_and_records_pass_through() -> None:
     )
     again = as_source(as_source(pa.table(WIDE)), classes=["b", "a"]).read()
     assert again.probabilities.tolist() == [[0.1, 0.9], [0.8, 0.2]]
-    with pytest.raises(InputError, match="no class 'c'"):
+    with raises_snapshot(InputError):
         as_source(record, classes=["a", "c"])
-    with pytest.raises(UsageError, match="no column age"):
+    with raises_snapshot(UsageError):
         as_source(record, extra_columns=["age"])
     assert as_source(record, extra_columns=["label"]).read().columns["label"].tolist() == [0, 1]
     counted = Predictions.from_probabilities(ROWS)
@@ -141,31 +143,27 @@ def test_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"PAR1", b"\0\0"])
 def test_bad_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(content, monkeypatch)
-    with pytest.raises(InputError, match="on standard input"):
+    with raises_snapshot(InputError):
         as_source("-")
 
 
 def test_odd_frames() -> None:
-    with pytest.raises(
-        InputError, match="row 2: column prediction: expected cells of one type, got 1 and 'a'"
-    ):
+    with raises_snapshot(InputError):
         as_source(pd.DataFrame({"prediction": [1, "a"]}))
-    with pytest.raises(InputError, match="distinct column names"):
+    with raises_snapshot(InputError):
         as_source(pd.DataFrame([[1, 2]], columns=["label", "label"]))
-    with pytest.raises(InputError, match="at least one row"):
+    with raises_snapshot(InputError):
         as_source(pl.DataFrame({"label": []}))
-    with pytest.raises(InputError, match="row 2: column probabilities: expected 2 entries"):
+    with raises_snapshot(InputError):
         as_source({"probabilities": [[1, 0], [1]]})
-    with pytest.raises(
-        InputError, match="row 2: column label: expected values of one type, got 1 and 'a'"
-    ):
+    with raises_snapshot(InputError):
         as_source({"label": np.array([1, "a"], dtype=object)})
-    with pytest.raises(InputError, match="column prediction: expected 2 entries"):
+    with raises_snapshot(InputError):
         as_source({"label": [1, 2], "prediction": [1]})
-    with pytest.raises(UsageError, match="object holds no predictions"):
+    with raises_snapshot(UsageError):
         as_source(object())
     assert as_source(pd.Series([1, 2])).fields == (
         "label",
     )  # of pandas, which has an index to join by
-    with pytest.raises(UsageError, match="Series holds no predictions"):  # scores are no classes
+    with raises_snapshot(UsageError):  # scores are no classes
         as_source(pd.Series([0.25, 0.75], name="prob_cat"))

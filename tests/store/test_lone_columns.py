@@ -15,6 +15,8 @@ from oodometer.errors import UsageError
 from oodometer.store import as_source, read_predictions
 from oodometer.verbs.opening import Opener, renamings
 
+from ..snapshots import raises_snapshot
+
 P = np.array([0.9, 0.2, 0.5, 0.75])
 BOTH = np.stack([1 - P, P], axis=1)
 
@@ -148,21 +150,19 @@ def test_bad_columns_are_named(case: str) -> None:
 
 
 def test_one_column_of_three_classes_is_too_few() -> None:
-    with pytest.raises(InputError, match="a column for each of the 3 classes"):
+    with raises_snapshot(InputError):
         read_predictions({"prob_a": P}, classes=["a", "b", "c"])
-    with pytest.raises(
-        InputError, match="the probability of one of the classes a, b, got that of 'c'"
-    ):
+    with raises_snapshot(InputError):
         read_predictions({"prob_c": P}, classes=["a", "b"])
 
 
 def test_renamings_that_contradict_each_other_are_refused() -> None:
-    with pytest.raises(UsageError, match="say different things"):
+    with raises_snapshot(UsageError):
         renamings({"p": "confidence"}, "p")
     for wrong in ("", "=", "p="):
-        with pytest.raises(UsageError, match="expected --positive COLUMN"):
+        with raises_snapshot(UsageError):
             renamings(None, wrong)
-    with pytest.raises(UsageError, match="no column nope"):
+    with raises_snapshot(UsageError):
         oodometer.evaluate({"prob_1": P, "label": [1, 0, 0, 1]}, positive="nope")
 
 
@@ -201,5 +201,5 @@ def test_numbers_are_the_classes_that_columns_write_otherwise(
     table = pd.DataFrame({"label": TRUTH, names.format(0): 1 - LIKELY, names.format(1): LIKELY})
     found = oodometer.evaluate(given(table, form, tmp_path), metrics=["accuracy"])
     assert found["accuracy"].value == 0.8
-    with pytest.raises(InputError, match=r"these seem to count from 1|expected one of the 2 known"):
+    with raises_snapshot(InputError):
         oodometer.evaluate(given(table.assign(label=TRUTH + 1), form, tmp_path))

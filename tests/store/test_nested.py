@@ -21,6 +21,8 @@ from oodometer.predictions import Predictions
 from oodometer.store import as_source
 from oodometer.store.nested import value_of
 
+from ..snapshots import raises_snapshot
+
 CLASSES = ("cat", "dog", "eel")
 RNG = np.random.default_rng(0)
 TRUTH = RNG.integers(3, size=60)
@@ -199,9 +201,7 @@ def test_a_name_decides_between_two() -> None:
         {"label": "cat", "a": {"cat": 0.5, "dog": 0.5}, "b": {"cat": 0.9, "dog": 0.1}}
         for _ in range(30)
     ]
-    with pytest.raises(
-        InputError, match=r"one column of answers, got a, b; name the one .* mapping="
-    ):
+    with raises_snapshot(InputError):
         as_source(pd.DataFrame(rows))
     record = as_source(pd.DataFrame(rows), mapping={"b": "probabilities"}).read()
     assert in_order(record)[0].tolist() == [0.9, 0.1]
@@ -237,9 +237,7 @@ def test_text_that_is_none_is_named(tmp_path: Path) -> None:
     path = given(WIDE["hugging_face"] * 20, "csv", tmp_path)
     with path.open("a") as file:
         file.write("cat,[{label: cat\n")
-    with pytest.raises(
-        InputError, match=r"row 1201: column output: expected an answer .* got '\[\{label: cat'"
-    ):
+    with raises_snapshot(InputError):
         as_source(path).read()
 
 
@@ -250,9 +248,7 @@ UNREAD = (["a", "b"], {"type": "x", "n": [1]}, {"cat": 0.9, "dog": 0.9}, [{"name
 @pytest.mark.parametrize("cell", UNREAD)
 def test_what_is_no_answer_is_refused_with_its_cell(cell: Any, form: str, tmp_path: Path) -> None:
     rows = [{"label": "cat", "probability": cell} for _ in range(30)]
-    with pytest.raises(
-        InputError, match=r"row 1: column probability: expected an answer such as .* got"
-    ):
+    with raises_snapshot(InputError):
         as_source(given(rows, form, tmp_path))
     as_source(
         given([{**row, "prediction": "dog"} for row in rows], form, tmp_path)
@@ -309,9 +305,7 @@ def test_a_list_of_fewer_classes_than_probabilities_is_named(form: str, tmp_path
         for k, p in zip([*TRUTH] * 20, [*P] * 20, strict=True)
     ]
     rows[1100]["labels"] = ["cat", "dog"]  # behind the rows that say what the columns hold
-    with pytest.raises(
-        InputError, match=r"row 1101: column probabilities: expected as many scores as labels"
-    ):
+    with raises_snapshot(InputError):
         oodometer.load(given(rows, form, tmp_path))
 
 

@@ -20,6 +20,8 @@ from oodometer.errors import InputError
 from oodometer.predictions import Predictions
 from oodometer.store import as_source, places, write_predictions
 
+from ..snapshots import raises_snapshot
+
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("moto") is None, reason="moto is not installed"
 )
@@ -188,7 +190,7 @@ def test_a_damaged_file_and_one_that_changes(bucket: Any) -> None:
     source = as_source("s3://lake/parquet/day=2026-11-01/part.parquet")
     with bucket.open_output_stream("lake/parquet/day=2026-11-01/part.parquet") as out:
         out.write(b"PAR1")
-    with pytest.raises(InputError, match="stays the same while it is read"):
+    with raises_snapshot(InputError):
         source.read()
 
 
@@ -213,5 +215,5 @@ def test_a_question_mark_in_a_key_is_part_of_it(bucket: Any, tmp_path: Path) -> 
     assert as_source("s3://lake/asked/a?b.csv").read().rows == 200
     with bucket.open_output_stream("lake/asked/d?x=1.csv") as out:
         out.write(b"")
-    with pytest.raises(InputError, match=r"got 'd\?x=1\.csv'; rename the object"):
+    with raises_snapshot(InputError):
         as_source("s3://lake/asked")

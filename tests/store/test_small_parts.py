@@ -23,6 +23,8 @@ from oodometer.store.many_files import _matches, partition_of
 from oodometer.store.scan import runs_of
 from oodometer.store.source import pick_rows
 
+from ..snapshots import raises_snapshot
+
 COLOURS = ColumnEncoding(UserColumn("colour", "category", 0, ("red", "blue")), "name")
 AGES = ColumnEncoding(UserColumn("age", "number", 2, (), (40.0,), (9.0,)), "number")
 NAMES = ("y_pred_proba", "p_yes", "score", "prediction", "score_of_bureau")
@@ -68,11 +70,9 @@ def test_what_is_known_of_a_file_is_known_of_this_content_alone(tmp_path: Path) 
 
 
 def test_bombs_and_pickles_are_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"a\.npz: column features: expected at most 1024 MB when unpacked, got "
-    ):
+    with raises_snapshot(InputError):
         check_unpacked(10**6, 2 * 10**9, "a.npz", "features")
-    with pytest.raises(InputError, match=r"got the ending \.pkl; pickle is never read"):
+    with raises_snapshot(InputError):
         format_of(Path("model.pkl"))
 
 

@@ -25,6 +25,8 @@ from oodometer.store.columns import TimeFormat
 from oodometer.store.times import settled, time_cells
 from oodometer.zones import check_zone, clock, instants
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 ZONES = (
     "UTC",
     "Europe/Berlin",
@@ -211,25 +213,16 @@ def test_the_whole_column_tells_days_from_months(form: str, tmp_path: Path) -> N
     assert as_source(american).read(["time"]).time[1] == np.datetime64("2026-02-02")
     assert as_source(american).read(["time"]).time[2] == np.datetime64("2026-03-02")
     torn = written(tmp_path, form, [*early, *late, "02/13/2026"], "torn")
-    with pytest.raises(
-        InputError,
-        match=r"torn\.\w+: row 14: column time: .* such as 31/01/2026 12:00, got '02/13/2026'",
-    ):
+    with raises_snapshot(InputError):
         as_source(torn).read(["time"])
     open_ = written(tmp_path, form, early, "open")
-    with pytest.raises(
-        InputError,
-        match=r"row 1: column time: .*--map time=time:day/month or --map time=time:month/day",
-    ):
+    with raises_snapshot(InputError):
         as_source(open_).read(["time"])
     assert as_source(open_).read(["probabilities"]).rows == 12  # nobody asks
     for order, month in (("day/month", 2), ("month/day", 12)):
         ordered = as_source(open_, mapping={"time": f"time:{order}"}, where="time >= 2026-02-01")
         assert ordered.read(["time"]).time[-1].item().month == month
-    with pytest.raises(
-        UsageError,
-        match=r"expected mapping=.*\"time:day/month\".*, time:month/day or time:UTC, got",
-    ):
+    with raises_snapshot(UsageError):
         as_source(open_, mapping={"time": "time:%d/%m"})
 
 
@@ -274,10 +267,7 @@ def test_times_with_and_without_a_zone_stand_together_where_one_is_named(tmp_pat
 def test_a_time_that_no_clock_showed_is_refused(tmp_path: Path) -> None:
     """It was written in another zone; a day that has no midnight is a day all the same."""
     path = written(tmp_path, "csv", ["2026-03-29 01:30", "2026-03-29 02:30"])
-    with pytest.raises(
-        InputError,
-        match=r"t\.csv: row 2: column time: .*clock of Europe/Berlin showed.*--map time=time:UTC",
-    ):
+    with raises_snapshot(InputError):
         as_source(path, timezone="Europe/Berlin").read(["time"])
     for options in ({}, {"mapping": {"time": "time:UTC"}, "timezone": "Europe/Berlin"}):
         assert as_source(path, **options).read(["time"]).time[1] == np.datetime64(
@@ -302,7 +292,7 @@ def test_zones_that_are_none() -> None:
         ):
             check_zone(name)
     for name in ("Mars", "../etc/passwd", "", "Europe"):
-        with pytest.raises(UsageError, match="there is no time zone"):
+        with raises_snapshot(UsageError):
             check_zone(name)
 
 
@@ -315,7 +305,7 @@ def test_without_a_database_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "tzdata", None)
     try:
-        with pytest.raises(UsageError, match=r"no time zone database.*: pip install tzdata"):
+        with raises_snapshot(UsageError):
             check_zone("Europe/Berlin")
         assert check_zone("UTC") == "UTC"
     finally:
@@ -369,7 +359,7 @@ def test_days_of_a_zone_have_23_and_25_hours(day: str, rows: int, offsets: str) 
         f"{np.datetime64(day) + 1}T00:00:00+0{offsets[1]}:00",
     )
     assert (place["start"], place["end"]) == ends
-    assert "chunk (Europe/Berlin)" in str(found)
+    assert_snapshot(str(found))
     hours = estimate(REFERENCE, hourly(str(start), 48), **(options | {"every": "1h"}))
     assert len({chunk.name for chunk in hours.chunks}) == 48
     assert hours.chunks[0].name == f"{day} 00:00+0{offsets[0]}:00"
@@ -412,5 +402,5 @@ def test_runs_of_another_zone_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_a_zone_that_is_none_is_refused_before_the_work() -> None:
-    with pytest.raises(OodometerError, match=r"timezone.*no time zone 'Berlin'"):
+    with raises_snapshot(OodometerError):
         estimate(REFERENCE, hourly("2026-01-05", 3), timezone="Berlin")

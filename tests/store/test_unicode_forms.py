@@ -14,6 +14,8 @@ import oodometer
 from oodometer.predictions import Predictions
 from oodometer.store import as_source
 
+from ..snapshots import raises_snapshot
+
 COMPOSED = unicodedata.normalize("NFC", "café")
 APART = unicodedata.normalize("NFD", "café")
 FORMS = ("csv", "parquet", "jsonl", "pandas", "dict")
@@ -67,7 +69,7 @@ def test_one_form_of_a_class_beside_another_is_a_column_too_many() -> None:
         f"prob_{APART}": [0.4],
         "prob_thé": [0.1],
     }
-    with pytest.raises(oodometer.InputError, match="distinct column names"):
+    with raises_snapshot(oodometer.InputError):
         as_source(pd.DataFrame(columns))
 
 

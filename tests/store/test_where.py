@@ -28,6 +28,7 @@ from oodometer.store.source import pick_rows
 from oodometer.store.where import parse_where
 from oodometer.testing import example_record
 
+from ..snapshots import assert_snapshot, raises_snapshot
 from . import drawn_conditions
 from .forms import numbers
 
@@ -155,7 +156,7 @@ def test_an_answer_is_that_of_the_file_of_these_rows(form: str, tmp_path: Path) 
 def test_frames_and_records(make: Callable[[Any], Any]) -> None:
     found = as_source(make(table()), where=["label = 1"])
     assert found.read().rows == int((np.asarray(table().column("label")) == 1).sum())
-    with pytest.raises(InputError, match="expected rows where label = 7, got none"):
+    with raises_snapshot(InputError):
         as_source(make(table()), where="label = 7").read()
 
 
@@ -163,7 +164,7 @@ def test_npz(tmp_path: Path) -> None:
     path = write_predictions(as_source(table()).read(), tmp_path / "a.npz")
     left = as_source(path, where="time >= 2026-11-20")
     assert left.read().rows == 600 - 19 * 24
-    with pytest.raises(UsageError, match=r"a\.npz: the column probabilities holds lists"):
+    with raises_snapshot(UsageError):
         as_source(path, where="probabilities > 0.5")
 
 
@@ -196,9 +197,7 @@ def test_row_groups_that_cannot_hold_such_rows_are_not_read(
         read.clear()
         source.read()
     else:
-        with pytest.raises(
-            InputError, match=r"a\.parquet: expected rows where age > 1000, got none"
-        ):
+        with raises_snapshot(InputError):
             source.parts()
     assert set(read) == groups
 
@@ -221,10 +220,7 @@ def test_folders_that_hold_no_such_row_are_not_opened(form: str, tmp_path: Path)
     assert found.read().rows == 2 * 24
     with pytest.raises(OodometerError, match="day=2026-11-01"):
         as_source(home).read()
-    with pytest.raises(
-        InputError,
-        match="expected rows where day = x, got none in 10 files, by the names of their fol",
-    ):
+    with raises_snapshot(InputError):
         as_source(home, where="day = x")
 
 
@@ -241,9 +237,7 @@ def test_numbers_of_folders_are_numbers(tmp_path: Path) -> None:
     for hour in (1, 9, 10):
         write(table(20), tmp_path / f"hour={hour}" / "part.parquet")
     assert as_source(tmp_path, where="hour >= 9").read().rows == 40
-    with pytest.raises(
-        UsageError, match="the column hour holds numbers, got 'x' in the condition 'hour = x'"
-    ):
+    with raises_snapshot(UsageError):
         as_source(tmp_path, where="hour = x").read()
     write(table(20), tmp_path / "hour=night" / "part.parquet")
     assert as_source(tmp_path, where="hour = '9'").read().rows == 20
@@ -294,7 +288,7 @@ def test_what_cannot_be_asked_is_one_line(form: str, where: str, said: str, tmp_
     ["", "age", "age >", "> 5", "age in ()", "age in (1,)", "age = 1, 2", "age = 'x", "a ~ b"],
 )
 def test_what_is_no_condition(text: str) -> None:
-    with pytest.raises(UsageError, match='expected a condition such as "day >= 2026-11-01"'):
+    with raises_snapshot(UsageError):
         parse_where(text)
 
 
@@ -360,29 +354,22 @@ def test_a_day_in_another_form_is_refused(form: str, value: str, tmp_path: Path)
     for written in (str, lambda d: d):
         path = dated(tmp_path / f"a.{form}", written)
         for sign in (">=", "<", "!=") if value != "soon" else (">=", "<"):
-            with pytest.raises(
-                UsageError, match=r"the column day holds .*, got .* in the condition .day"
-            ):
+            with raises_snapshot(UsageError):
                 as_source(path, where=f"day {sign} {value}").read()
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_days_in_a_column_of_another_form_are_refused(form: str, tmp_path: Path) -> None:
     path = dated(tmp_path / f"a.{form}", lambda d: d.strftime("%d.%m.%Y"))
-    with pytest.raises(
-        InputError,
-        match=r"row 1: column day: expected a date or time in ISO 8601.*got '01.01.2026'",
-    ):
+    with raises_snapshot(InputError):
         as_source(path, where="day >= 2026-01-10").read()
-    with pytest.raises(
-        UsageError, match=r"day holds texts that are no dates in ISO 8601, got '10\.01\.2026'"
-    ):
+    with raises_snapshot(UsageError):
         as_source(path, where="day >= 10.01.2026").read()
     assert as_source(path, where="day = 10.01.2026").read().rows == 7
     mixed = dated(tmp_path / f"b.{form}", lambda d: "unknown" if d.day == 5 else str(d))
     assert as_source(mixed, where="day != unknown").read().rows == 113
     assert as_source(mixed, where="day = 2026-01-10").read().rows == 7
-    with pytest.raises(InputError, match=r"row 29: column day: .*got 'unknown'"):
+    with raises_snapshot(InputError):
         as_source(mixed, where="day >= 2026-01-02").read()
 
 
@@ -390,13 +377,11 @@ def test_days_in_a_column_of_another_form_are_refused(form: str, tmp_path: Path)
 def test_a_column_is_not_compared_with_a_column(form: str, tmp_path: Path) -> None:
     path = write(table(), tmp_path / f"a.{form}")
     for where in ("site != label", "prob_0 > prob_1"):
-        with pytest.raises(
-            UsageError, match=r"is a column, and a condition compares a column with values"
-        ):
+        with raises_snapshot(UsageError):
             as_source(path, where=where)
     assert as_source(path, where="site != 'label'").read().rows == 600
     record = as_source(path, extra_columns=["key"]).read()
-    with pytest.raises(UsageError, match=r"is a column"):
+    with raises_snapshot(UsageError):
         as_source(record, where="label = key")
 
 
@@ -515,7 +500,7 @@ def test_a_bad_class_names_its_row_in_its_file(form: str, tmp_path: Path) -> Non
     write(bad, tmp_path / f"2.{form}")
     mapping = {"prob_0": "prob_a", "prob_1": "prob_b", "prob_2": "prob_c"}
     read = partial(as_source, tmp_path, classes=["a", "b", "c"], mapping=mapping)
-    with pytest.raises(InputError, match=rf"2\.{form}: row 40: column label: expected"):
+    with raises_snapshot(InputError):
         read(where="key > 30").read()
     assert read(where="key < 39").read().rows == 78
 
@@ -526,9 +511,7 @@ def test_classes_of_two_types_name_the_row(tmp_path: Path) -> None:
             pa.table({"prediction": labels, "label": labels, "key": [0, 1, 2]}),
             tmp_path / f"{name}.parquet",
         )
-    with pytest.raises(
-        InputError, match=r"b\.parquet: row 2: column prediction: expected classes of one type"
-    ):
+    with raises_snapshot(InputError):
         as_source(tmp_path, where="key > 0").read()
 
 
@@ -544,13 +527,13 @@ def test_labels_are_joined_by_a_column(tmp_path: Path) -> None:
     }
     found = estimate(reference, target, labels=labels, key="key", **options)
     assert found.target["labelled"] == 100
-    assert any("100 of 200 labels are not needed" in said for said in found.warnings)
+    assert_snapshot(found.warnings)
     for told in ({"label": labels["label"]}, {"row": list(range(200)), "label": labels["label"]}):
-        with pytest.raises(UsageError, match=r"beside where= labels are joined by a column.*key="):
+        with raises_snapshot(UsageError):
             estimate(reference, target, labels=told, **options)
-        with pytest.raises(UsageError, match=r"beside where= labels are joined by a column.*key="):
+        with raises_snapshot(UsageError):
             audit(reference, target, labels=told, where="key >= 300")
-    with pytest.raises(UsageError, match="rows that are suggested beside where are known"):
+    with raises_snapshot(UsageError):
         audit(reference, target, suggest=5, out=tmp_path / "sheet.csv", where="key >= 300")
     audit(reference, target, suggest=5, out=tmp_path / "sheet.csv", where="key >= 300", key="key")
     sheet = as_source(tmp_path / "sheet.csv", extra_columns=["key"])
@@ -708,10 +691,10 @@ def test_row_groups_never_hold_a_row_that_is_asked_for(
 
 
 def test_conditions_belong_to_the_opening() -> None:
-    with pytest.raises(UsageError, match="belong to where the source was opened"):
+    with raises_snapshot(UsageError):
         as_source(as_source(table()), where="age > 1")
     record = Predictions.from_arrays(confidence=[0.5, 0.9])
-    with pytest.raises(UsageError, match="there is no column x for the condition 'x = 1'"):
+    with raises_snapshot(UsageError):
         as_source(record, where="x = 1")
 
 
@@ -788,5 +771,5 @@ def test_a_backtest_is_that_of_a_file_with_these_rows_alone(tmp_path: Path) -> N
     found = backtest(every, where="site != 1", **options)
     assert found.trials == backtest(some, **options).trials
     assert found.reference["rows"] == 400
-    with pytest.raises(UsageError, match="there is no column city for the condition 'city = 1'"):
+    with raises_snapshot(UsageError):
         backtest(every, where="city = 1", **options)

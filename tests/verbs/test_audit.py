@@ -16,6 +16,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.store import as_source, write_predictions
 from oodometer.testing import example_record
 
+from ..snapshots import raises_snapshot
+
 REFERENCE = example_record(800, seed=1)
 TARGET = example_record(900, seed=2, difficulty=1.6)
 ROWS = np.random.default_rng(0).permutation(900)[:60]
@@ -211,7 +213,7 @@ def test_a_suggestion_for_another_target_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "next.csv"
     audit(SOURCE, EASY, methods=["doc"], suggest=200, suggest_by="confidence", out=out)
     other = slim(example_record(2000, seed=9, difficulty=1.6), "probabilities")
-    with pytest.raises(InputError, match="chances that this reference and target give"):
+    with raises_snapshot(InputError):
         audit(SOURCE, other, labels=fill(out, tmp_path / "f.csv"), methods=["doc"])
 
 
@@ -235,7 +237,7 @@ def test_classes_alone_will_do() -> None:
 
 
 def test_faults() -> None:
-    with pytest.raises(UsageError, match="there are no labels"):
+    with raises_snapshot(UsageError):
         run()
     with pytest.raises(UsageError, match="level"):
         run(labels=FEW, level=95)
@@ -243,11 +245,11 @@ def test_faults() -> None:
         run(labels=FEW, suggest=-1)
     with pytest.raises(UsageError, match="suggest="):
         run(labels=FEW, out="x.csv")
-    with pytest.raises(UsageError, match="1 to 840"):
+    with raises_snapshot(UsageError):
         run(labels=FEW, suggest=841)
-    with pytest.raises(InputError, match="known label"):
+    with raises_snapshot(InputError):
         run(labels={"label": [None] * 900})
-    with pytest.raises(UsageError, match="at least one reference"):
+    with raises_snapshot(UsageError):
         audit([], GOAL, labels=FEW)
 
 

@@ -17,6 +17,8 @@ from oodometer.errors import UsageError
 from oodometer.passes.slicing import CALENDAR, RowChunks, TimeChunks, in_natural_order, parse_chunks
 from oodometer.testing import example_record
 
+from ..snapshots import raises_snapshot
+
 REFERENCE = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
 
 
@@ -216,9 +218,7 @@ def _groups(every: str, times: Any) -> dict[str, Any]:
     "text", ["months", "monthly", "1M", "0rows", "-5rows", "1.5rows", "rows", "2 months", "week 1"]
 )
 def test_what_is_no_chunk(text: str) -> None:
-    with pytest.raises(
-        UsageError, match=r"expected chunks such as day, week, month, quarter, year, 30m, 12h, 7d"
-    ):
+    with raises_snapshot(UsageError):
         parse_chunks(text)
     assert parse_chunks("5ROWS") == RowChunks(5)
 

@@ -17,6 +17,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.metrics import computation_score, didma, disca, nidma
 from oodometer.passes import evaluating
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 ROWS = 3000
 
 
@@ -84,17 +86,16 @@ def test_where_the_rankings_part_is_said_in_words(found: Comparison) -> None:
     ]
     assert told[0]["models"] == ["broad", "steady"]
     assert told[0]["share"] >= 0.9
-    assert told[0]["sentence"].startswith("AUC prefers broad (")
-    assert "selective answering prefers steady: DiSCA" in told[0]["sentence"]
+    assert_snapshot(told[0]["sentence"])
     assert "because" in told[0]["sentence"]
     by_risk = next(f for f in found.findings if f["name"] == "auc_against_coverage_at_risk")
-    assert "at most 5 % of its answers wrong" in by_risk["sentence"]
+    assert_snapshot(by_risk["sentence"])
     tail = next(
         f for f in found.findings if f["name"] == "tail" and f["models"] == ["broad", "steady"]
     )
     assert tail["tail_accuracy"][1] > tail["tail_accuracy"][0] + 0.05
     case = next(f for f in found.findings if f["name"] == "start" and f["models"] == ["broad"])
-    assert case["sentence"].startswith("broad: accuracy rises in the first 20 %")
+    assert_snapshot(case["sentence"])
 
 
 def test_disagreements_have_kendalls_tau(found: Comparison) -> None:
@@ -153,7 +154,7 @@ def test_the_same_rows_are_told_by_their_labels() -> None:
     assert not any("DiSCA" in warning for warning in compare([one, other]).warnings)
     assert "different numbers" in shorter.paired["in_domain"]["why"]
     verdicts = {"confidence": one["confidence"], "correct": one["label"] == one["prediction"]}
-    assert "without a label column" in compare([one, verdicts]).paired["in_domain"]["why"]
+    assert_snapshot(compare([one, verdicts]).paired["in_domain"]["why"])
 
 
 def test_class_names_pair_whatever_their_numbers() -> None:
@@ -220,7 +221,7 @@ def test_what_may_be_chance_is_marked(found: Comparison) -> None:
         ]
         assert finding["undecided"]
         assert finding["share"] < 0.9
-        assert "but that may be chance: they part so in " in finding["sentence"]
+        assert_snapshot(finding["sentence"])
 
 
 def finding_order(row: dict[str, Any]) -> list[str]:
@@ -258,9 +259,7 @@ def test_a_contested_finding_is_one_that_coverage_at_risk_speaks_against() -> No
     (one,) = [f for f in found.findings if f["name"] == "auc_against_disca"]
     assert one["models"] == ["wavy", "flat"]
     assert one["contested"]
-    assert (
-        "coverage at risk sides with AUC: with at most 5 % of the answers wrong" in one["sentence"]
-    )
+    assert_snapshot(one["sentence"])
 
 
 def test_costs() -> None:
@@ -348,15 +347,14 @@ def test_pairs_on_a_target_without_labels(
     assert pairs["good", "poor"]["p_a_better"] > 0.85
     orders = [one for one in found.findings if one["name"] == "target_order"]
     assert [one["undecided"] for one in orders] == [True, False, False]
-    assert "undecided; a few labels decide it" in orders[0]["sentence"]
+    assert_snapshot(orders[0]["sentence"])
     assert orders[1]["models"][1] == "poor"
     assert orders[1]["sentence"].endswith(": decided")
-    assert found.paired["target"]["why"] == "the ids are the same"
-    assert "public natural shifts" in found.paired["target"]["assumes"]
-    assert "Decided from a probability of 80 % on" in found.paired["target"]["decided"][0]
+    assert_snapshot(found.paired["target"]["why"])
+    assert_snapshot(found.paired["target"]["assumes"])
+    assert_snapshot(found.paired["target"]["decided"][0])
     text = str(found)
-    assert "2 of 3 pairs decided" in text
-    assert "A few labels decide the others" in text
+    assert_snapshot(text)
     assert json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -376,7 +374,7 @@ def test_targets_of_other_rows_are_no_pairs(
     assert not [row for row in found.pairs if row["domain"] == "target"]
     assert why in found.paired["target"]["why"]
     (order,) = [one for one in found.findings if one["name"] == "target_order"]
-    assert "their intervals overlap" in order["sentence"]
+    assert_snapshot(order["sentence"])
 
 
 def test_another_order() -> None:
@@ -415,28 +413,28 @@ def test_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert [row["p_best"] for row in again] == [row["p_best"] for row in ranking]
     monkeypatch.setattr(evaluating, "LIMIT", 400)
     many = compare(paths)
-    assert "too many rows" in many.paired["in_domain"]["why"]
+    assert_snapshot(many.paired["in_domain"]["why"])
 
 
 def test_wrong_calls() -> None:
     one, other = answers(1, STEADY, 100), answers(2, BROAD, 100)
-    with pytest.raises(UsageError, match="at least two models"):
+    with raises_snapshot(UsageError):
         compare([one])
-    with pytest.raises(UsageError, match="names is given 1 times for 2 models"):
+    with raises_snapshot(UsageError):
         compare([one, other], names=["a"])
-    with pytest.raises(UsageError, match="one name"):
+    with raises_snapshot(UsageError):
         compare([one, other], names=["a", "a"])
-    with pytest.raises(UsageError, match="not both"):
+    with raises_snapshot(UsageError):
         compare([one, other], energy=[1, 1], parameters=[1, 1], optimal_parameters=1)
-    with pytest.raises(UsageError, match="optimal number"):
+    with raises_snapshot(UsageError):
         compare([one, other], optimal_parameters=1e6)
     with pytest.raises(UsageError, match="tolerance"):
         compare([one, other], tolerance=0.2)
-    with pytest.raises(UsageError, match="required accuracy"):
+    with raises_snapshot(UsageError):
         compare([one, other], require=(95,))
-    with pytest.raises(InputError, match="known truth"):
+    with raises_snapshot(InputError):
         compare([one, {"confidence": one["confidence"]}])
-    with pytest.raises(UsageError, match="no model 'x'"):
+    with raises_snapshot(UsageError):
         compare([one, other])["x"]
 
 
@@ -457,7 +455,7 @@ def test_unlabelled_rows_are_left_out_and_said() -> None:
     one, other = answers(1, STEADY, 200), answers(2, BROAD, 200)
     gaps = dict(one, label=[None, *one["label"][1:].tolist()])
     found = compare([gaps, other], names=["gaps", "whole"])
-    assert any(w.startswith("gaps (in domain): 1 of 200 rows") for w in found.warnings)
+    assert_snapshot(found.warnings)
     assert not found.paired["in_domain"]["paired"]
 
 

@@ -16,6 +16,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.inference.paired import Paired
 from oodometer.inference.reliability import pass_at_k, pass_hat_k
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 
 def answers(questions: int, repeats: int, seed: int) -> tuple[dict[str, Any], np.ndarray]:
     """Rows of a system, and how many answers of each question are right."""
@@ -61,7 +63,7 @@ def test_a_question_that_one_file_lacks_is_left_out_with_all_its_answers() -> No
     short = {name: list(cells)[:100] for name, cells in B.items()}  # 25 questions of 4
     found = compare([A, short], names=["a", "b"], metrics=["pass^3"])
     assert found.difference["rows"] == 25
-    assert "25 questions are in all files; left out: 15 of 40 of a, 0 of 25 of b" in found.warnings
+    assert_snapshot(found.warnings)
     expected = pass_hat_k(np.full(25, 6), PASSED_A[:25], 3).mean()
     assert found["a"].in_domain.metrics["pass_hat_k"].value == pytest.approx(expected)
     (cost,) = found.beside
@@ -76,13 +78,13 @@ def test_three_systems_are_told_apart_or_not() -> None:
 
 
 def test_a_majority_needs_answers_and_enough_of_them() -> None:
-    with pytest.raises(InputError, match=r"maj@k can be told, got needs correct and prediction"):
+    with raises_snapshot(InputError):
         compare([A, B], metrics=["maj@3"])
-    with pytest.raises(InputError, match="needs 5 answers to every question; one has 4"):
+    with raises_snapshot(InputError):
         compare([A, B], metrics=["pass^5"])
-    with pytest.raises(UsageError, match="leave one of them out"):
+    with raises_snapshot(UsageError):
         compare([A, B], metrics=["pass^2"], judge=["j"], labels="human")
-    with pytest.raises(UsageError, match=r"expected pass@4, pass\^4 or maj@4"):
+    with raises_snapshot(UsageError):
         compare([A, B], metrics=["f1"])
     given = [
         {**rows, "prediction": ["x" if right else "y" for right in rows["correct"]]}
@@ -107,7 +109,7 @@ def test_costs_stand_beside_who_is_right(tmp_path: Path, capsys: Any) -> None:
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
     files = [str(tmp_path / f"{name}.jsonl") for name in "ab"]
     assert main(["compare", *files, "--json", str(tmp_path / "found.json")]) == 0
-    assert "on the same rows" in capsys.readouterr().out
+    assert_snapshot(capsys.readouterr().out)
     (cost,) = json.loads((tmp_path / "found.json").read_text())["beside"]
     assert cost["difference"]["value"] == pytest.approx(np.mean(A["cost"]))
     assert cost["difference"]["lower"] > 0

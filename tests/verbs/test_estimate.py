@@ -21,6 +21,8 @@ from oodometer.store import Part, Source, write_predictions
 from oodometer.store.memory import RecordSource
 from oodometer.testing import example_record
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 REFERENCE = example_record(600, seed=1)
 TARGET = example_record(400, seed=2, difficulty=1.6)
 UNLABELLED = TARGET.without_labels()
@@ -191,7 +193,7 @@ def test_several_references_are_one() -> None:
     found = estimate(parts, slim(UNLABELLED))
     same(found, usual(slim_only=True))
     assert found.reference["rows"] == 600
-    with pytest.raises(UsageError, match=r"give at least one reference"):
+    with raises_snapshot(UsageError):
         estimate([], UNLABELLED)
 
 
@@ -209,76 +211,56 @@ def test_methods_that_are_asked_for_come_in_that_order() -> None:
     assert [e.method for e in found.estimates] == wanted
     for name in wanted:
         assert found[name].method == name
-    with pytest.raises(UsageError, match=r"there is no estimate by 'doc'; there is votes, "):
+    with raises_snapshot(UsageError):
         _ = found["doc"]
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"methods": ["source", "atcc"]}, r"unknown estimator 'atcc'; did you mean atc"),
-        ({"methods": ["source", "threshold:margn"]}, r"unknown score 'margn'; did you mean margin"),
-        (
-            {"methods": ["ac:energy"]},
-            r"the score 'energy' does not read as a probability; use threshold:energy instead",
-        ),
-        (
-            {"methods": ["doc:margin"]},
-            r"the estimator 'doc' takes no argument, got 'doc:margin'; write 'doc'",
-        ),
-        *(
-            ({"level": level}, r"expected a level between 0 and 1 such as 0.95")
-            for level in (0, 1, 95, -1)
-        ),
-        ({"by": "group", "every": "1d"}, r"give by= or every=, not both"),
-        ({"every": "daily"}, r"expected chunks such as .* 7d, 2w or 1000rows, got 'daily'"),
-        ({"every": "1d"}, r"every needs the column `time`"),
-        ({"target_accuracies": [95]}, r"expected an accuracy between 0 and 1 such as 0.95, got 95"),
-        (
-            {"calibrator": "temprature"},
-            r"unknown calibrator 'temprature'; did you mean temperature",
-        ),
-        ({"workers": 0}, r"at least one worker.* got 0"),
-        ({"engine": "cloud"}, r"unknown engine 'cloud'; `oodometer.methods` lists them"),
+        {"methods": ["source", "atcc"]},
+        {"methods": ["source", "threshold:margn"]},
+        {"methods": ["ac:energy"]},
+        {"methods": ["doc:margin"]},
+        *({"level": level} for level in (0, 1, 95, -1)),
+        {"by": "group", "every": "1d"},
+        {"every": "daily"},
+        {"every": "1d"},
+        {"target_accuracies": [95]},
+        {"calibrator": "temprature"},
+        {"workers": 0},
+        {"engine": "cloud"},
     ],
 )
-def test_calls_that_make_no_sense(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_calls_that_make_no_sense(options: dict[str, Any]) -> None:
+    with raises_snapshot(UsageError):
         estimate(REFERENCE, UNLABELLED, **options)
 
 
 @pytest.mark.parametrize(
-    ("reference", "target", "message"),
+    ("reference", "target"),
     [
-        (UNLABELLED, REFERENCE, r"expected a labelled reference: .*first, \(reference, target\)"),
-        (REFERENCE, UNLABELLED.slice(0, 0), r"expected at least one row, got none"),
-        (
-            REFERENCE,
-            UNLABELLED,
-            r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says",
-        ),
+        (UNLABELLED, REFERENCE),
+        (REFERENCE, UNLABELLED.slice(0, 0)),
+        (REFERENCE, UNLABELLED),
     ],
 )
-def test_data_that_cannot_be_used(
-    reference: Predictions, target: Predictions, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
+def test_data_that_cannot_be_used(reference: Predictions, target: Predictions) -> None:
+    with raises_snapshot(InputError):
         estimate(slim(reference), slim(target), methods=["gde", "votes"])
 
 
 def test_methods_that_do_not_apply_are_skipped_with_a_reason() -> None:
     found = usual(slim_only=True)
     skipped = {s.method: s.why for s in found.skipped}
-    assert skipped["gde"] == "needs `members`; there are only label, probabilities"
-    assert (
-        skipped["gde-soft"] == "needs `member_probabilities`; there are only label, probabilities"
-    )
-    assert skipped["votes"] == "needs `votes`; there are only probabilities (in the target)"
-    assert skipped["smoothness"] == "needs `views`; there are only label, probabilities"
-    assert skipped["threshold:energy"] == "needs `logits`; there are only label, probabilities"
-    assert skipped["threshold-distance"] == "needs `features`; there are only label, probabilities"
+    assert_snapshot(skipped["gde"])
+    assert_snapshot(skipped["gde-soft"])
+    assert_snapshot(skipped["votes"])
+    assert_snapshot(skipped["smoothness"])
+    assert_snapshot(skipped["threshold:energy"])
+    assert_snapshot(skipped["threshold-distance"])
     assert {e.method for e in found.estimates} | set(skipped) == set(default_methods())
-    with pytest.raises(UsageError, match=r"there is no estimate by 'gde': needs `members`"):
+    with raises_snapshot(UsageError):
         _ = found["gde"]
 
 
@@ -297,7 +279,7 @@ def test_what_the_target_lacks_is_skipped_too() -> None:
         "dis2",
     }
     reasons = {s.method: s.why for s in found.skipped}
-    assert reasons["doc"].endswith("there are only prediction, members (in the target)")
+    assert_snapshot(reasons["doc"])
     assert found.risk_coverage is None
     assert found.confidence is None
     as_json(found)
@@ -315,18 +297,14 @@ def test_a_calibrator_does_not_stand_in_the_way_of_a_target_without_probabilitie
 def test_a_reference_with_probabilities_and_a_target_with_confidence() -> None:
     found = estimate(slim(REFERENCE), Predictions.from_confidence([0.5] * 10))
     assert {e.method for e in found.estimates} <= {"source", "mandoline"}
-    assert {s.method: s.why for s in found.skipped}["ac"] == (
-        "needs `probabilities` or `candidate_scores`; there are only confidence (in the target)"
-    )
+    assert_snapshot({s.method: s.why for s in found.skipped}["ac"])
     assert found.headline.trust in ("low", "none")
 
 
 def test_slow_methods_wait_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oodometer.verbs.target_plan._SLOW", {"threshold-distance": 399})
     found = estimate(REFERENCE, UNLABELLED)
-    assert {s.method: s.why for s in found.skipped}["threshold-distance"] == (
-        "takes long on more than 399 target rows; ask for it with --method threshold-distance"
-    )
+    assert_snapshot({s.method: s.why for s in found.skipped}["threshold-distance"])
     asked = estimate(REFERENCE, UNLABELLED, methods=["threshold-distance"])
     assert asked["threshold-distance"].value > 0
 
@@ -397,9 +375,9 @@ def test_slices_by_class_and_by_group() -> None:
     assert {
         p.place["value"] for p in estimate(reference, target, by="group", methods=["ac"]).slices
     } == {"even", "odd"}
-    with pytest.raises(UsageError, match=r"there is no column 'features' to slice by"):
+    with raises_snapshot(UsageError):
         estimate(reference, target, by="features")
-    with pytest.raises(UsageError, match=r"no column nowhere"):
+    with raises_snapshot(UsageError):
         estimate(reference, target, by="nowhere")
 
 
@@ -408,7 +386,7 @@ def test_a_column_of_identifiers_is_refused(parts: int, monkeypatch: pytest.Monk
     """In a target of one part as in one of many."""
     monkeypatch.setattr("oodometer.verbs.target_plan.PART_ROWS", parts)
     target = fields_of(TARGET, "probabilities", columns={"id": np.arange(400)})
-    with pytest.raises(UsageError, match=r"the column 'id' has more than 200 distinct values"):
+    with raises_snapshot(UsageError):
         estimate(slim(REFERENCE), target, by="id", methods=["ac"])
 
 
@@ -486,9 +464,7 @@ def test_labels_of_the_target_change_no_estimate() -> None:
     assert shown.target["labelled"] == 400
     assert shown.target["accuracy"]["value"] == pytest.approx(TARGET.accuracy)
     assert shown.target["accuracy"]["kind"] == "exact"
-    assert any(
-        "the target holds labels; they were used for the truth only" in w for w in shown.warnings
-    )
+    assert_snapshot(shown.warnings)
     assert not any("holds labels" in w for w in hidden.warnings)
 
 
@@ -521,10 +497,7 @@ def test_labels_go_with_a_piece_of_a_record() -> None:
 
 @pytest.mark.parametrize("count", [50, 399, 401, 500])
 def test_as_many_labels_as_rows(count: int) -> None:
-    with pytest.raises(
-        InputError,
-        match=rf"expected as many labels as target rows .*, got {count}; give one for each",
-    ):
+    with raises_snapshot(InputError):
         estimate(
             slim(REFERENCE), slim(UNLABELLED), labels={"label": [0] * count}, methods=["source"]
         )
@@ -547,7 +520,7 @@ def test_overconfidence_is_cured_by_default() -> None:
     cured, raw = estimate(reference, target), estimate(reference, target, calibrator="none")
     assert cured.calibration["name"] == "temperature"
     assert cured.calibration["temperature"] == pytest.approx(4, rel=0.3)
-    assert "lowered the cross-validated Brier score" in cured.calibration["why"]
+    assert_snapshot(cured.calibration["why"])
     assert raw.calibration == {
         "name": None,
         "why": "it was switched off",
@@ -575,7 +548,7 @@ def test_overconfidence_is_cured_by_default() -> None:
 def test_a_calibrator_by_name(name: str) -> None:
     found = estimate(slim(REFERENCE), slim(UNLABELLED), calibrator=name)
     assert found.calibration["name"] == name
-    assert found.calibration["why"] == "it was asked for"
+    assert_snapshot(found.calibration["why"])
     fitted = create("calibrator", name).fit(slim(REFERENCE))
     alone = (
         create("estimator", "ac").fit(fitted(slim(REFERENCE))).estimate(fitted(slim(UNLABELLED)))
@@ -586,9 +559,7 @@ def test_a_calibrator_by_name(name: str) -> None:
 
 def test_a_calibrator_that_the_reference_cannot_feed() -> None:
     confident = Predictions.from_confidence([0.5, 0.9], correct=[0, 1])
-    with pytest.raises(
-        NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"
-    ):
+    with raises_snapshot(NotApplicable):
         estimate(confident, confident, calibrator="temperature")
 
 
@@ -607,8 +578,7 @@ def test_a_target_of_one_row() -> None:
 def test_a_reference_of_one_row() -> None:
     found = estimate(REFERENCE.slice(0, 1), UNLABELLED)
     assert found["source"].upper - found["source"].lower > 0.9
-    assert any("only 1 labelled rows" in w for w in found.warnings)
-    assert any("all reference labels are of one class" in w for w in found.warnings)
+    assert_snapshot(found.warnings)
     as_json(found)
 
 
@@ -653,18 +623,14 @@ def test_one_class_of_labels() -> None:
     record = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]] * 50, label=[0] * 100)
     found = estimate(record, record.without_labels())
     assert found["atc"].value == pytest.approx(0.5)
-    assert any("all reference labels are of one class" in w for w in found.warnings)
+    assert_snapshot(found.warnings)
 
 
 def test_warnings_about_the_reference() -> None:
     label = REFERENCE.label.astype(float)  # type: ignore[union-attr]
     label[150:] = np.nan
     found = estimate(fields_of(REFERENCE, "probabilities", label=label), slim(UNLABELLED))
-    assert "450 reference rows have no known truth and were left out" in found.warnings
-    assert (
-        "the reference has only 150 labelled rows; intervals are wide and rest on few errors"
-        in found.warnings
-    )
+    assert_snapshot(found.warnings)
     assert found.reference["rows"] == 150
     assert not estimate(slim(REFERENCE), slim(UNLABELLED), methods=["doc"]).warnings
 
@@ -898,7 +864,7 @@ def test_chunks_of_seconds_over_hours_are_refused() -> None:
     many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(
         len(many["time"])
     ) * np.timedelta64(60, "s")
-    with pytest.raises(UsageError, match=r"every makes more than 1000 chunks"):
+    with raises_snapshot(UsageError):
         estimate(REFERENCE, many, every="1m")
 
 
@@ -910,9 +876,7 @@ def test_a_file_is_no_place_for_backtests(tmp_path: Path) -> None:
     ):
         if why == "a file":
             place.write_text("{}")
-        with pytest.raises(
-            UsageError, match=rf"backtest: expected auto, none or a folder .*json \({why}\); name"
-        ):
+        with raises_snapshot(UsageError):
             estimate(slim(REFERENCE), slim(UNLABELLED), backtest=place)
     assert not (tmp_path / "nope.json").exists()
     estimate(

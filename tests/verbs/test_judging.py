@@ -14,11 +14,26 @@ import pytest
 import oodometer
 from oodometer.errors import InputError, OodometerError, UsageError
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 RNG = np.random.default_rng(0)
 GOOD = RNG.random(600) < 0.6
 SAID = np.where(GOOD, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
 OTHER = np.where(GOOD, RNG.random(600) < 0.8, RNG.random(600) < 0.2)
 LABELLED = np.arange(600) < 120
+# Drawn here, so that no test changes what another one draws.
+SOME_ROWS = RNG.permutation(600)[:120]
+GRADES = np.where(SAID, 4, 2) + RNG.integers(0, 2, 600)
+PEOPLES_GRADES = [
+    float(3 + good + RNG.integers(0, 2)) if known else None
+    for good, known in zip(GOOD, LABELLED, strict=True)
+]
+CHANGED = np.where(GOOD, RNG.random(600) < 0.5, RNG.random(600) < 0.4)
+BETTER = np.where(RNG.random(600) < 0.7, GOOD, True)
+SAID_OF_BETTER = np.where(BETTER, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
+ORDER = RNG.permutation(600)
+WORSE = np.where(RNG.random(600) < 0.4, False, GOOD)
+SAID_OF_WORSE = np.where(WORSE, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
 BOTH = {"judge": "passed", "labels": "human"}
 
 
@@ -42,7 +57,7 @@ def test_the_corrected_rate_comes_first() -> None:
     assert result.estimate.method == "by-verdict"
     assert result.estimate.lower <= GOOD.mean() <= result.estimate.upper
     assert abs(result.estimate.value - GOOD.mean()) < abs(SAID.mean() - GOOD.mean())
-    assert str(result).startswith("Corrected rate of human: ")
+    assert_snapshot(str(result))
     assert len(str(result).splitlines()) <= 24
     out = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert set(out["rate"]) == {"value", "lower", "upper", "level", "kind", "method"}
@@ -85,9 +100,7 @@ def test_verdicts_in_all_words_are_the_same(words: tuple[Any, Any]) -> None:
 
 def test_a_word_that_passes_can_be_named() -> None:
     data = table(passed=["fine" if said else "flawed" for said in SAID])
-    with pytest.raises(
-        InputError, match=r"row 1: column passed: expected a verdict .* judge=.passed=WORD."
-    ) as error:
+    with raises_snapshot(InputError) as error:
         run(data)
     assert error.value.row == 1
     assert run(data, judge="passed=fine").estimate == run().estimate
@@ -95,32 +108,28 @@ def test_a_word_that_passes_can_be_named() -> None:
 
 def test_votes_in_lists_are_judges_and_labels_may_stand_in_a_file(tmp_path: Path) -> None:
     votes = [[bool(a), bool(b)] for a, b in zip(SAID, OTHER, strict=True)]
-    rows = RNG.permutation(600)[:120]
     file = tmp_path / "human.jsonl"
     file.write_text(
-        "".join(json.dumps({"id": f"q{i}", "correct": bool(GOOD[i])}) + "\n" for i in rows)
+        "".join(json.dumps({"id": f"q{i}", "correct": bool(GOOD[i])}) + "\n" for i in SOME_ROWS)
     )
     data = pa.table({"id": table()["id"], "votes": votes})
     result = run(data, judge="votes", labels=str(file))
     assert [judge.judge for judge in result.judges] == ["votes[0]", "votes[1]"]
     assert result.labels == 120
     assert result.estimate.lower <= GOOD.mean() <= result.estimate.upper
-    frame = {"id": [f"q{i}" for i in rows], "correct": GOOD[rows]}
+    frame = {"id": [f"q{i}" for i in SOME_ROWS], "correct": GOOD[SOME_ROWS]}
     assert run(data, judge="votes", labels=frame).estimate == result.estimate
 
 
 def test_grades_have_a_mean_on_their_scale() -> None:
-    grade = np.where(SAID, 4, 2) + RNG.integers(0, 2, 600)
-    human = [
-        float(3 + good + RNG.integers(0, 2)) if known else None
-        for good, known in zip(GOOD, LABELLED, strict=True)
-    ]
-    result = run(table(passed=grade, human=human), scale=(1, 5))
+    result = run(table(passed=GRADES, human=PEOPLES_GRADES), scale=(1, 5))
     assert 3 < result.estimate.lower < result.estimate.upper < 5
     assert result.judges[0].correlation.lower > 0.2
-    assert any("--scale" in warning for warning in run(table(passed=grade, human=human)).warnings)
-    with pytest.raises(InputError, match="grades from 1 to 4"):
-        run(table(passed=grade, human=human), scale=(1, 4))
+    assert any(
+        "--scale" in warning for warning in run(table(passed=GRADES, human=PEOPLES_GRADES)).warnings
+    )
+    with raises_snapshot(InputError):
+        run(table(passed=GRADES, human=PEOPLES_GRADES), scale=(1, 4))
 
 
 def test_all_labels_are_the_count_itself() -> None:
@@ -141,21 +150,19 @@ def test_groups_and_clusters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "says"),
+    ("data", "options"),
     [
-        ({"passed": (~SAID).tolist()}, {}, r"agree with human more often than chance"),
-        ({}, {"judge": "human", "labels": "passed"}, r"judge=.passed., labels=.human."),
-        ({}, {"labels": "passed"}, "both name passed"),
-        ({}, {"judge": "pased"}, "did you mean passed"),
-        ({}, {"labels": "humann"}, "did you mean human"),
-        ({"human": [None] * 600}, {}, "no row has people's verdict"),
-        ({"passed": [None] * 600}, {}, "a verdict in every row"),
+        ({"passed": (~SAID).tolist()}, {}),
+        ({}, {"judge": "human", "labels": "passed"}),
+        ({}, {"labels": "passed"}),
+        ({}, {"judge": "pased"}),
+        ({}, {"labels": "humann"}),
+        ({"human": [None] * 600}, {}),
+        ({"passed": [None] * 600}, {}),
     ],
 )
-def test_faults_are_told_with_their_remedy(
-    data: dict[str, Any], options: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(OodometerError, match=says):
+def test_faults_are_told_with_their_remedy(data: dict[str, Any], options: dict[str, Any]) -> None:
+    with raises_snapshot(OodometerError):
         run(table(**data), **options)
 
 
@@ -188,7 +195,7 @@ def test_rows_are_suggested_without_the_verdicts_and_come_back(tmp_path: Path) -
     sheet = tmp_path / "rows.csv"
     first = run(table(human=[None] * 600), suggest=80, out=sheet)
     assert first.estimate is None
-    assert "no labels yet" in str(first)
+    assert_snapshot(str(first))
     with sheet.open() as file:
         rows = list(csv.DictReader(file))
     assert not {"passed", "human"} & set(rows[0])
@@ -204,14 +211,14 @@ def test_rows_are_suggested_without_the_verdicts_and_come_back(tmp_path: Path) -
 
 
 def test_two_runs_say_whether_the_judge_changed() -> None:
-    new = table(passed=np.where(GOOD, RNG.random(600) < 0.5, RNG.random(600) < 0.4).tolist())
+    new = table(passed=CHANGED.tolist())
     changed = oodometer.audit(table(), new, **BOTH)
     assert {change.column: change.corrected < 0.05 for change in changed.changed} == {
         "sensitivity": True,
         "false alarms": False,
     }
     assert "does not carry over" in str(changed) or "do not carry over" in str(changed)
-    assert "No change of the judges" in str(oodometer.audit(table(), table(), **BOTH))
+    assert_snapshot(str(oodometer.audit(table(), table(), **BOTH)))
     del new["human"]
     with pytest.raises(UsageError, match=r"oodometer\.estimate"):
         oodometer.audit(table(), new, **BOTH)
@@ -227,9 +234,7 @@ def test_error_rates_carry_over_to_a_run_without_labels() -> None:
 
 
 def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
-    better = np.where(RNG.random(600) < 0.7, GOOD, True)
-    said = np.where(better, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
-    order = RNG.permutation(600)
+    better, said, order = BETTER, SAID_OF_BETTER, ORDER
     human = [bool(good) if known else None for good, known in zip(better, LABELLED, strict=True)]
     one, other = table(), table(passed=said.tolist(), human=human)
     other = {name: [column[i] for i in order] for name, column in other.items()}  # joined by id
@@ -238,8 +243,7 @@ def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
     assert result.estimate.lower <= truth <= result.estimate.upper
     assert result.estimate.lower > 0
     text = str(result)
-    assert text.startswith("Corrected difference of human, other minus one: +")
-    assert "other is better" in text
+    assert_snapshot(text)
     assert result.to_dict()["difference"]["b"] == "other"
     back = oodometer.compare([other, one], names=["other", "one"], **BOTH)
     assert back.estimate.value == pytest.approx(-result.estimate.value)
@@ -250,18 +254,15 @@ def test_two_models_under_one_judge_have_a_corrected_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "says"),
+    "models",
     [
-        ([table()] * 3, "compares two models"),
-        ([table(), table(human=[None] * 600)], "label some rows of both files"),
-        (
-            [{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}],
-            "as many rows",
-        ),
+        [table()] * 3,
+        [table(), table(human=[None] * 600)],
+        [{"passed": [True, False], "human": [True, None]}, {"passed": [True], "human": [True]}],
     ],
 )
-def test_faults_of_two_models_under_one_judge(models: list[Any], says: str) -> None:
-    with pytest.raises(OodometerError, match=says):
+def test_faults_of_two_models_under_one_judge(models: list[Any]) -> None:
+    with raises_snapshot(OodometerError):
         oodometer.compare(models, **BOTH)
 
 
@@ -277,8 +278,8 @@ def test_labels_of_either_file_count_and_the_population_is_said() -> None:
     few = oodometer.compare([{**table(), "human": shared["human"]}, shared], **BOTH)
     assert few.label_counts == {"a": 20, "b": 20, "both": 20}
     assert result.estimate.interval.width < few.estimate.interval.width
-    assert "120 of one and 120 of other, 20 of both" in " ".join(str(result).split())
-    assert any("only 20 labelled rows are the same" in line for line in result.warnings)
+    assert_snapshot(str(result))
+    assert_snapshot(result.warnings)
     rows = oodometer.compare([table(), other], target="rows", **BOTH)
     assert rows.population == "rows"
     assert rows.estimate.interval.width <= result.estimate.interval.width
@@ -301,8 +302,7 @@ def test_all_rows_labelled_are_certain_of_themselves_and_not_of_the_system() -> 
 
 
 def test_a_gate_over_judged_models_and_a_word_that_is_no_population() -> None:
-    worse = np.where(RNG.random(600) < 0.4, False, GOOD)
-    said = np.where(worse, RNG.random(600) < 0.9, RNG.random(600) < 0.4)
+    worse, said = WORSE, SAID_OF_WORSE
     human = [bool(good) if known else None for good, known in zip(worse, LABELLED, strict=True)]
     files = [table(), table(passed=said.tolist(), human=human)]
     result = oodometer.compare(files, fail_drop=0.02, **BOTH)
@@ -310,7 +310,7 @@ def test_a_gate_over_judged_models_and_a_word_that_is_no_population() -> None:
     assert result.gate.difference.upper == pytest.approx(result.estimate.upper)
     assert str(result).splitlines()[2].strip().startswith("Gate: ")
     assert result.to_dict()["gate"]["verdict"] == "worse"
-    with pytest.raises(UsageError, match="expected target"):
+    with raises_snapshot(UsageError):
         oodometer.compare(files, target="both", **BOTH)
     with pytest.raises(UsageError, match="anytime"):
         oodometer.compare(files, fail_drop=0.02, anytime=True, **BOTH)
@@ -321,7 +321,7 @@ def test_a_judge_that_agrees_less_than_chance_is_named() -> None:
     said = np.where(np.arange(40) % 7 < 2, good, ~good)  # right in 8 of 28
     human = [bool(g) if i < 28 else None for i, g in enumerate(good)]
     result = oodometer.audit({"passed": said.tolist(), "human": human}, **BOTH)
-    assert any("less often than chance would (p = 0.0" in line for line in result.warnings)
+    assert_snapshot(result.warnings)
 
 
 def test_one_file_needs_a_judge() -> None:

@@ -18,6 +18,7 @@ from oodometer.errors import InputError, UsageError
 from oodometer.passes.plan import default_methods
 from oodometer.predictions import Predictions
 
+from ..snapshots import assert_snapshot, raises_snapshot
 from ..store.forms import AXES, CLASSES, FORMS, in_order, made, named_record
 
 # Every method that these data can feed. Rows whose two best classes are exactly as probable are among them: the verbs
@@ -144,7 +145,7 @@ def test_lists_without_names_follow_no_order_that_references_disagree_about() ->
     bare = {"probabilities": [[0.9, 0.1]] * 30}
     options: dict[str, Any] = {"methods": ["ac"], "backtest": None}
     assert oodometer.estimate([a, a], bare, **options)["ac"].value == pytest.approx(0.9, abs=0.3)
-    with pytest.raises(InputError, match="lists without names"):
+    with raises_snapshot(InputError):
         oodometer.estimate([a, b], bare, **options)
 
 
@@ -155,7 +156,7 @@ def test_foreign_classes_are_refused(form: str, tmp_path: Path) -> None:
         member_probabilities=UNLABELLED.member_probabilities, views=np.array(["x", "y", "z"])[UNLABELLED.views],
         votes=UNLABELLED.votes, features=UNLABELLED.features, classes=["x", "y", "z"], names=UNLABELLED.names,
     ), form, tmp_path, "t")  # fmt: skip
-    with pytest.raises(InputError, match=r"3 known classes|each of the 3 classes"):
+    with raises_snapshot(InputError):
         oodometer.estimate(REFERENCE, target, methods=["ac"], backtest=None)
 
 
@@ -219,11 +220,11 @@ def test_labels_without_a_key_are_joined_by_position_and_it_is_said(tmp_path: Pa
     labels = truth(NUMBERS, "csv", tmp_path)
     found = oodometer.estimate(REFERENCE, UNLABELLED, labels=labels, methods=["ac"], backtest=None)
     assert found.target["accuracy"]["value"] == pytest.approx(TARGET.accuracy)
-    assert any("joined by position" in warning for warning in found.warnings)
+    assert_snapshot(found.warnings)
     bare = oodometer.estimate(REFERENCE, Predictions.from_probabilities(
         UNLABELLED.probabilities, classes=CLASSES), labels=labels, methods=["ac"], backtest=None)  # fmt: skip
-    assert not any("joined by position" in warning for warning in bare.warnings)
-    with pytest.raises(InputError, match=r"as many labels as target rows"):
+    assert_snapshot(bare.warnings)
+    with raises_snapshot(InputError):
         labelled(truth(range(119), "csv", tmp_path))
 
 
@@ -248,20 +249,14 @@ def test_ids_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
                 labels=truth(NUMBERS, "csv", tmp_path, id=ids),
                 methods=["ac"],
             )
-    with pytest.raises(
-        InputError, match=r"row 2: column row: expected 1, the row of this id, got 3"
-    ):
+    with raises_snapshot(InputError):
         labelled(truth(NUMBERS, "csv", tmp_path, id=IDS, row=[0, 3, 2, *range(3, 120)]))
-    with pytest.raises(InputError, match=r"expected each target row once, got 0 twice"):
+    with raises_snapshot(InputError):
         labelled(truth([0, 1], "csv", tmp_path, row=np.zeros(120, dtype=int)))
-    with pytest.raises(
-        InputError, match=r"expected the number of a target row from 0 to 119, got 120"
-    ):
+    with raises_snapshot(InputError):
         labelled(truth([0], "csv", tmp_path, row=NUMBERS + 120))
     bare = Predictions.from_probabilities(UNLABELLED.probabilities, classes=CLASSES)
-    with pytest.raises(
-        InputError, match=r"expected a target with the column id, which these labels are joined by"
-    ):
+    with raises_snapshot(InputError):
         labelled(truth(NUMBERS, "csv", tmp_path, id=IDS), bare)
 
 
@@ -275,7 +270,7 @@ def test_a_key_of_another_name_and_ids_of_other_types(tmp_path: Path) -> None:
         assert labelled(labels, {**target, "id": theirs}, mapping={"case": "id"}) == wanted
     padded = truth(rows, "csv", tmp_path, id=[f"{i:04d}" for i in range(120)])
     assert labelled(padded, {**target, "id": [f"{i:04d}" for i in range(120)]}) == wanted
-    with pytest.raises(InputError, match=r"expected an id of the target, got '0119'"):
+    with raises_snapshot(InputError):
         labelled(padded, {**target, "id": NUMBERS})
-    with pytest.raises(UsageError, match="there is no column case to join by"):
+    with raises_snapshot(UsageError):
         labelled(padded, {**target, "id": NUMBERS}, key="case")

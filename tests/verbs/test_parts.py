@@ -16,6 +16,8 @@ from oodometer.passes.reference import read_reference, verdicts_by
 from oodometer.results.estimation import Estimation
 from oodometer.store import as_source
 
+from ..snapshots import assert_snapshot
+
 KINDS = {"usual": (1000, 0.0, 2.0), "hard": (400, 0.0, 1.0), "easy": (400, 3.5, 0.7)}
 
 
@@ -182,7 +184,7 @@ def test_the_screen_names_the_reference_of_each_slice(
     )
     shown = capsys.readouterr().out
     assert "reference" in shown.split("slices")[1].split("\n")[1]
-    assert "No alarm in 3 slices" in shown
+    assert_snapshot(shown)
 
 
 def test_a_run_folder_keeps_the_counts_of_slices(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from oodometer.store import as_source
 from oodometer.store.memory import RecordSource
 from oodometer.testing import example_record
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 REFERENCE = example_record(200, seed=1)
 
 
@@ -92,7 +94,7 @@ def test_durations(text: str, seconds: int) -> None:
     ],
 )
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(UsageError, match=r"expected chunks such as .*7d, 2w or 1000rows, got '"):
+    with raises_snapshot(UsageError):
         parse_chunks(text)
 
 
@@ -241,11 +243,11 @@ def test_slices_by_class_are_named_and_not_numbered() -> None:
     )
     assert column_of(record, "prediction").tolist() == ["cat", "dog"]
     assert column_of(record, "label").tolist() == ["cat", None]
-    with pytest.raises(UsageError, match=r"there is no column 'probabilities' to slice by"):
+    with raises_snapshot(UsageError):
         column_of(record, "probabilities")
-    with pytest.raises(UsageError, match=r"there is no column 'label' to slice by"):
+    with raises_snapshot(UsageError):
         column_of(record.without_labels(), "label")
-    with pytest.raises(UsageError, match=r"there is no column 'nothing' to slice by"):
+    with raises_snapshot(UsageError):
         column_of(record, "nothing")
 
 
@@ -313,9 +315,7 @@ def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
 
 
 def test_chunks_need_times() -> None:
-    with pytest.raises(
-        UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"
-    ):
+    with raises_snapshot(UsageError):
         plan(every=TimeChunks(seconds=60)).summarize(target())
 
 
@@ -341,14 +341,9 @@ def test_labels_follow_the_rows_of_the_target() -> None:
 
 def test_too_few_and_too_many_labels() -> None:
     truth = Predictions.from_arrays(label=[0] * 59, classes=range(4))
-    with pytest.raises(
-        InputError,
-        match=r"expected as many labels as target rows \(at least 60\), got 59; give one",
-    ):
+    with raises_snapshot(InputError):
         plan(labels=truth).summarize(target(60))
-    with pytest.raises(
-        InputError, match=r"expected as many labels as target rows \(58\), got 59; give one"
-    ):
+    with raises_snapshot(InputError):
         plan(labels=truth).check_labels(58)
     plan(labels=truth).check_labels(59)
     plan().check_labels(58)
@@ -368,7 +363,7 @@ def test_methods_that_the_target_cannot_feed_are_left_out() -> None:
     kept, skipped = plan().restricted_to(bare)
     assert list(kept.methods) == ["source"]
     assert [s.method for s in skipped] == ["ac"]
-    assert skipped[0].why.endswith("there are only prediction (in the target)")
+    assert_snapshot(skipped[0].why)
     assert kept.confidence is None
     assert kept.summarize(bare)[WHOLE]["source"]["rows"] == 4
     everything, none = plan().restricted_to(target())
@@ -408,32 +403,30 @@ def test_the_headline_is_the_median_and_spans_all_voices() -> None:
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.52, 0.92))
     assert found.interval.kind == "empirical"
     assert found.interval.level == 0.9
-    assert found.method == "median of doc, atc-entropy, cbpe"
+    assert_snapshot(found.method)
     assert found.trust == "low"
-    assert "3 methods with different assumptions agree within 8.0 %" in found.why
+    assert_snapshot(found.why)
 
 
 def test_one_kind_of_method_has_one_voice() -> None:
     """ATC twice, and CBPE and AC together, would outvote DoC."""
     names = ["atc", "atc-entropy", "cbpe", "ac"]
     found = make_headline([*(made_by(n, 0.6) for n in names), made_by("doc", 0.65)], Evidence(0.9))
-    assert found.method == "median of doc, atc-entropy, cbpe"
+    assert_snapshot(found.method)
     second = make_headline([made_by("gde", 0.5), made_by("ac", 0.55)], Evidence(0.9))
-    assert second.method == "median of ac, gde"
+    assert_snapshot(second.method)
     assert second.interval.value == pytest.approx(0.525)
     third = make_headline(
         [made_by("gde", 0.5), made_by("gde-difference", 0.6), made_by("agreement", 0.58)],
         Evidence(0.9),
     )
-    assert third.method == "median of gde-difference, agreement"
+    assert_snapshot(third.method)
 
 
 def test_methods_that_contradict_each_other_are_not_trusted() -> None:
     found = make_headline([made_by("atc", 0.9), made_by("doc", 0.6)], Evidence(0.9))
     assert found.trust == "none"
-    assert found.why == (
-        "the methods differ by 30 %: at least one of their assumptions fails; label some target rows"
-    )
+    assert_snapshot(found.why)
     near = make_headline([made_by("atc", 0.7), made_by("doc", 0.61)], Evidence(0.9))
     assert near.trust == "low"
 
@@ -518,14 +511,8 @@ def test_a_large_reference_is_sampled_the_same_however_it_is_batched(batch: int)
 
 def test_a_reference_without_truth_is_refused() -> None:
     record = Predictions.from_probabilities([[0.5, 0.5]] * 3, source="r.csv")
-    with pytest.raises(
-        InputError,
-        match=r"r\.csv: expected a labelled reference: .*got 3 rows of unknown correctness; "
-        r"fields: probabilities; give the file with the truth first",
-    ):
+    with raises_snapshot(InputError):
         read_reference(as_source(record))
     confident = Predictions.from_arrays(confidence=[0.5], label=[1])
-    with pytest.raises(
-        InputError, match=r"got 1 rows of unknown correctness; fields: label, confidence"
-    ):
+    with raises_snapshot(InputError):
         read_reference(as_source(confident))

@@ -18,6 +18,8 @@ from oodometer.rankings.outcome import beliefs_of
 from oodometer.reports.charts.by_category import best_chances
 from oodometer_lab.models.base import Answers, Classifier
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 
 class Words(Classifier):
     """Reads three words of a text, or the column x of a table, and is right with some probability."""
@@ -96,7 +98,7 @@ def test_where_the_labels_speak_for_none_it_says_so() -> None:
     found = oodometer.rank({"a": Words(1.0), "b": Words(1.0), "c": Words(1.0)}, examples=texts(10))
     assert found.open
     assert found.to_dict()["open"] is True
-    assert "open (from 10 labelled rows alone) 10 labelled rows favour none" in shown(found)
+    assert_snapshot(shown(found))
     assert not oodometer.rank({"a": Words(1.0, 1), "b": Words(0.2, 2)}, examples=texts(10)).open
 
 
@@ -105,7 +107,7 @@ def test_texts_that_are_cut_are_counted() -> None:
     data["text"][3] = "a long text that says yes"
     found = oodometer.rank({"a": Words(0.9), "b": Words(0.6)}, examples=data)
     assert [one.truncated for one in found.ranking] == [1, 1]
-    assert any("1 of 10 was cut" in one for one in found.warnings)
+    assert_snapshot(found.warnings)
 
 
 def test_tables_are_ranked_without_factors() -> None:
@@ -114,9 +116,9 @@ def test_tables_are_ranked_without_factors() -> None:
     found = oodometer.rank(models, examples=data, unlabelled={"x": texts(50)["text"]})
     assert found.models == ("a", "b")
     assert found.pool == 50
-    with pytest.raises(UsageError, match="of the kind table"):
+    with raises_snapshot(UsageError):
         oodometer.rank(models, examples=data, attribution="lime")
-    with pytest.raises(UsageError, match="of the kind table"):
+    with raises_snapshot(UsageError):
         oodometer.rank(models, examples=data, factors=["adj"])
 
 
@@ -124,9 +126,7 @@ def test_models_that_never_differ_are_named() -> None:
     models = {"a": Words(0.8, 1), "b": Words(0.8, 1), "worse": Words(0.1, 1)}
     found = oodometer.rank(models, examples=texts(10), unlabelled=texts(100, 10))
     assert found.models[2] == "worse"
-    assert any(
-        "say the same on every row cannot be ordered here: a and b" in one for one in found.warnings
-    )
+    assert_snapshot(found.warnings)
 
 
 def test_rows_without_a_label_join_the_pool() -> None:
@@ -151,11 +151,11 @@ def test_frames_and_records_are_matched_by_id() -> None:
 
 
 def test_models_that_read_other_things_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="models that read text, as Words does"):
+    with raises_snapshot(InputError):
         oodometer.rank([Words(0.9), Words(0.8, table=True)], examples=texts(10))
-    with pytest.raises(InputError, match="a column with the inputs of the model"):
+    with raises_snapshot(InputError):
         oodometer.rank([Words(0.9), Words(0.8)], examples={"words": ["a"], "label": ["no"]})
-    with pytest.raises(InputError, match="no 'text'; there are a, b"):
+    with raises_snapshot(InputError):
         oodometer.rank([Words(0.9), Words(0.8)], examples={**texts(4)}, unlabelled={"a": ["x"], "b": ["y"]},
                        inputs=["text"])  # fmt: skip
 
@@ -207,15 +207,14 @@ def test_the_likeliest_is_named_wherever_the_order_puts_it() -> None:
     assert turned.likeliest.model == "right"
     assert turned.to_dict()["likeliest"] == "right"
     told = shown(turned)
-    assert told.startswith("Most likely the best of 2 models: right")
+    assert_snapshot(told)
     assert (
         f"({turned.likeliest.p_best * 100:.0f} % sure, from 10 labelled rows and 40 rows without labels)"
         in told
     )
-    assert "wrong has the highest expected accuracy, and is the best with" in told
     drawn = best_chances(turned.to_dict())
-    assert drawn.title.startswith("right is the best")
-    assert "has the highest expected accuracy" not in shown(found)
+    assert_snapshot(drawn.title)
+    assert_snapshot(shown(found))
 
 
 @pytest.mark.parametrize("chosen", [1, 4, 10])
@@ -224,7 +223,7 @@ def test_chosen_rows_are_no_random_sample(chosen: int) -> None:
     pool = {"text": numbered(40, 10)["text"]}
     found = oodometer.rank(models, examples=numbered(10, chosen=chosen), unlabelled=pool)
     assert found.chosen == chosen
-    assert "must be a random sample of the data" not in shown(found)
+    assert_snapshot(shown(found))
     assert ("recalibrated" in {one.name for one in found.evidence}) == (chosen < 10)
 
 
@@ -246,9 +245,7 @@ def test_one_is_no_plural_and_nothing_is_told_twice() -> None:
     said = shown(
         oodometer.rank(models, examples=data, unlabelled={"text": ["0 long no", "11 yes"]})
     )
-    assert "from 1 labelled row and 1 row without labels" in said
-    assert "1 labelled row says next to nothing" in said
-    assert "Left out: 1 row of the pool that is among the examples" in said
+    assert_snapshot(said)
     assert (
         said.count("reads less than some inputs hold: 1 of 2 was cut") == 2
     )  # once for each model
@@ -295,7 +292,7 @@ def test_files_of_candidates_and_of_correctness_alone(tmp_path: Path) -> None:
     ):
         file.write('{"id": "more", "correct": null}\n')
         other.write('{"id": "more", "correct": true}\n')
-    with pytest.raises(InputError, match="whether the answer is right"):
+    with raises_snapshot(InputError):
         oodometer.rank([tmp_path / "b_correct.jsonl", tmp_path / "a_correct.jsonl"])
 
 
@@ -310,7 +307,7 @@ def test_models_that_counting_leaves_tied_are_said() -> None:
     )
     assert set(found.open_among) == {f"m{k}" for k in range(5)}
     assert found.to_dict()["by_right"][1] == ["worse"]
-    assert "Counting alone leaves it open among 5 with 19 of 20 labelled rows right" in shown(found)
+    assert_snapshot(shown(found))
     assert found.models[-1] == "worse"
 
 
@@ -346,8 +343,8 @@ def test_clusters_of_live_models_are_told_by_the_examples() -> None:
     rows = {**texts(60), "passage": [row // 6 for row in range(60)]}
     models = {"a": Words(0.9, 1), "b": Words(0.6, 2), "c": Words(0.5, 3)}
     found = oodometer.rank(models, examples=rows, cluster="passage")
-    assert "rows of one passage depend on each other" in shown(found)
-    with pytest.raises(InputError, match="a column nope"):
+    assert_snapshot(shown(found))
+    with raises_snapshot(InputError):
         oodometer.rank(models, examples=rows, cluster="nope")
 
 
@@ -428,10 +425,10 @@ def test_labels_of_repeated_ids() -> None:
     some = oodometer.rank(bare, examples={"id": [0, 1, 2], "label": [1, 1, 1]}, classes=[0, 1])
     assert some.labelled == 30
     assert "ids that" not in shown(some)
-    with pytest.raises(InputError, match="again, with another label; mend them"):
+    with raises_snapshot(InputError):
         oodometer.rank(bare, examples={"id": [0, 0, 0], "label": [1, 0, 1]}, classes=[0, 1])
     apart = {name: one.assign(label=np.arange(130) % 2) for name, one in files.items()}
-    with pytest.raises(InputError, match="a label for each row of this id"):
+    with raises_snapshot(InputError):
         oodometer.rank(apart, examples={"id": [0], "label": [1]})
 
 
@@ -439,16 +436,16 @@ def test_repeated_ids_that_cannot_be_joined() -> None:
     files = repeated()
     rng = np.random.default_rng(0)
     row = np.arange(130)
-    with pytest.raises(InputError, match="name rows by another column with id="):
+    with raises_snapshot(InputError):
         oodometer.rank({"a": files["a"], "b": files["b"].iloc[:-1]})
     label = rng.integers(0, 2, 130)  # questions of their own under one id
     apart = {name: one.assign(label=label, row=row) for name, one in files.items()}
     apart["b"] = apart["b"].iloc[rng.permutation(130)]
-    with pytest.raises(InputError, match="another column with id="):
+    with raises_snapshot(InputError):
         oodometer.rank(apart)
     assert oodometer.rank(apart, id="row").labelled == 130
     mixed = {name: one.assign(id=[*["q"] * 129, "q_epoch_1"]) for name, one in files.items()}
-    with pytest.raises(InputError, match="beside ids that repeat"):
+    with raises_snapshot(InputError):
         oodometer.rank(mixed)
 
 
@@ -468,7 +465,7 @@ def test_labels_and_pool_say_how_accurate_each_model_is(referenced: bool) -> Non
     piece = next(one for one in found.evidence if one.name == "recalibrated")
     for name, interval in zip("abc", alone, strict=True):
         assert piece.intervals[name].to_dict() == pytest.approx(interval.to_dict())
-    assert "accuracy with the pool" in shown(found)
+    assert_snapshot(shown(found))
     json_row = found.to_dict()["ranking"][0]["evidence"]
     assert json_row["recalibrated"]["kind"] == "conditional"
     assert json_row["accuracy"]["kind"] == "exact"
@@ -476,11 +473,11 @@ def test_labels_and_pool_say_how_accurate_each_model_is(referenced: bool) -> Non
 
 def test_accuracy_with_the_pool_needs_a_pool_and_independent_rows() -> None:
     models = {"a": Words(0.9, 1), "b": Words(0.5, 2)}
-    assert "with the pool" not in shown(oodometer.rank(models, examples=texts(12)))
+    assert_snapshot(shown(oodometer.rank(models, examples=texts(12))))
     pool = {key: values for key, values in texts(200, 12).items() if key != "label"}
     examples = {**texts(12), "who": ["x", "y", "z"] * 4}
     found = oodometer.rank(models, examples=examples, unlabelled=pool, cluster="who")
-    assert "with the pool" not in shown(found)
+    assert_snapshot(shown(found))
     assert any(
         one.method == "recalibrated" and "depend on each other" in one.why for one in found.skipped
     )
@@ -494,7 +491,7 @@ def test_with_very_many_classes_accuracy_is_of_the_labels_alone() -> None:
         "label": [*names[-40:-30], *[""] * 30],
     }
     found = oodometer.rank({"a": said, "b": {**said, "prediction": names[-41:-1]}}, classes=names)
-    assert "with the pool" not in shown(found)
+    assert_snapshot(shown(found))
     assert any(one.method == "recalibrated" and "2,000 classes" in one.why for one in found.skipped)
 
 
@@ -527,7 +524,7 @@ def test_without_a_label_agreement_and_the_reference_answer(referenced: bool) ->
     assert found.pairs[0].p_a_better > 0.5
     assert sum(row.p_best for row in found.ranking) == pytest.approx(1)
     said = shown(found)
-    assert "no label was seen" in said
+    assert_snapshot(said)
     assert ("agreement and the reference" in said) == referenced
     key = "reference" if referenced else "no reference"
     kept = json.loads((Path(oodometer.__file__).parent / "rankings" / "came_true.json").read_text())
@@ -536,7 +533,7 @@ def test_without_a_label_agreement_and_the_reference_answer(referenced: bool) ->
     assert f"put {right:.0%} of the pairs right".replace("%", " %") in said
     assert ("recalibrated" in {one.name for one in found.evidence}) == referenced
     assert len(found.suggested) == 5
-    assert "ten suggested rows gained" in said
+    assert_snapshot(said)
     assert found.stop["safe"] is False
     assert not any("labelled row" in one for one in found.warnings)
     assert "right alone" not in said
@@ -547,10 +544,7 @@ def test_two_models_without_a_label_or_a_reference_stay_open() -> None:
     found = oodometer.rank(files)
     assert found.open
     assert found.pairs[0].p_a_better == 0.5
-    assert (
-        "open (from 400 rows without labels; no label was seen) Two models without a label agree"
-        in shown(found)
-    )
+    assert_snapshot(shown(found))
     told = oodometer.rank(files, reference=known)
     assert not told.open
     assert told.models == ("m0", "m1")
@@ -564,13 +558,11 @@ def test_live_models_are_ranked_by_a_pool_alone() -> None:
     assert found.models[-1] == "c"
     again = oodometer.rank(models, unlabelled=texts(200), reference=texts(100, 200))
     assert (again.labelled, again.models[-1]) == (0, "c")
-    with pytest.raises(UsageError, match="give one of them"):
+    with raises_snapshot(UsageError):
         oodometer.rank(models)
-    with pytest.raises(UsageError, match="attributions are of labelled texts"):
+    with raises_snapshot(UsageError):
         oodometer.rank(models, unlabelled=pool, attribution="lime")
-    with pytest.raises(
-        InputError, match="no row has a label; fill in a few, or leave examples out"
-    ):
+    with raises_snapshot(InputError):
         oodometer.rank(unlabelled()[0], examples={"id": [0, 1], "label": [None, None]})
 
 
@@ -588,7 +580,7 @@ def test_what_labels_say_against_agreement_is_told() -> None:
     )
     assert found.models[0] == "odd"
     assert found.labels_against_agreement
-    assert "The labels speak against agreement" in shown(found)
+    assert_snapshot(shown(found))
 
 
 def test_a_sure_leader_is_said_as_such_came_true_in_every_format() -> None:

@@ -13,6 +13,8 @@ import oodometer
 from oodometer.cli import main
 from oodometer.results.reading import Reading
 
+from ..snapshots import assert_snapshot
+
 
 def read(tmp_path: Path, rows: list[dict[str, Any]], name: str = "rows.jsonl") -> Reading:
     """What a file of these rows is read as."""
@@ -72,7 +74,7 @@ def test_words_of_graders(tmp_path: Path) -> None:
     reading = read(tmp_path, [{"id": f"q{i}", "grade": word} for i, word in enumerate(words)])
     assert reading.accuracy is not None
     assert reading.accuracy.value == 0.5
-    assert "62.5 % of the 80 that were given are right" in " ".join(reading.warnings)
+    assert_snapshot(reading.warnings)
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.json"])
@@ -90,7 +92,7 @@ def test_a_grade_that_could_not_be_given_is_none(tmp_path: Path) -> None:
     assert reading.score is not None
     assert reading.score.value == 8.0
     assert reading.labelled == 50
-    assert any("2 scores of rows.jsonl are -1" in line for line in reading.warnings)
+    assert_snapshot(reading.warnings)
     found = oodometer.evaluate(tmp_path / "rows.jsonl")
     assert any("--where 'score>=0'" in line for line in found.warnings)
     without = oodometer.evaluate(tmp_path / "rows.jsonl", where="score>=0")
@@ -112,7 +114,7 @@ def test_metrics_of_one_model_are_no_models(tmp_path: Path) -> None:
     assert reading.accuracy is not None
     assert reading.accuracy.value == 0.5
     assert reading.tasks == ()
-    assert any("acc_norm is another metric of the same rows, 75.0 %" in w for w in reading.warnings)
+    assert_snapshot(reading.warnings)
     assert not any("rank" in question.command for question in reading.questions)
 
 
@@ -130,7 +132,7 @@ def test_a_winner_is_a_model_and_no_place(tmp_path: Path) -> None:
     reading = read(tmp_path, rows)
     shares = {task.name: task.number.value for task in reading.tasks if task.number is not None}
     assert shares == {"x": 0.5, "y": 0.5}
-    assert any("the first place wins 100.0 %" in line for line in reading.warnings)
+    assert_snapshot(reading.warnings)
 
 
 def test_both_orders_of_a_judge_are_one_battle(tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_evaluate_names_the_verdicts_that_read_finds(
     monkeypatch.chdir(tmp_path)
     assert main(["evaluate", "run.jsonl"]) == 2
     command = capsys.readouterr().err.strip().rpartition("try: oodometer ")[2]
-    assert command == "evaluate run.jsonl --map resolved=correct"
+    assert_snapshot(command)
     assert main([*command.split(), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"]["accuracy"]["value"] == pytest.approx(
         2 / 3

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import oodometer
 from oodometer.errors import InputError
 from oodometer_lab.datasets.dialogues import replies
 from oodometer_lab.models import Ensemble, MonteCarloDropout, ResponseRanker, TemperatureScaling
 from oodometer_lab.models.torch.training import TrainingConfig
+
+from ..snapshots import raises_snapshot
 
 SHAPE = {
     "hidden_size": 16,
@@ -107,5 +108,5 @@ def test_a_classifier_and_a_ranker_of_hugging_face(
     )
     assert (of_texts.modality, of_talk.modality) == ("text", "dialogue")
     assert [len(one.curves[0].points) for one in (of_texts.models[0], of_talk.models[0])] == [3, 2]
-    with pytest.raises(InputError, match="a column with the turns"):
+    with raises_snapshot(InputError):
         oodometer.predict(str(tmp_path / "ranker"), texts)

@@ -16,6 +16,8 @@ from oodometer.metrics.votes import absolute, paired_gap
 from oodometer.store import write_predictions
 from oodometer_lab.verbs.discriminate.vote_study import VoteStudy, vote_study
 
+from ..snapshots import assert_snapshot, raises_snapshot
+
 
 def outputs(rows: int, accuracy: float, seed: int, **more: Any) -> Predictions:
     """Five judges that share some mistakes, and a confidence that is too high."""
@@ -138,12 +140,12 @@ def test_rows_and_seed_and_files(tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_skipped() -> None:
     bare = vote_study(Predictions.from_arrays(votes=TARGET.votes, correct=TARGET.correct))
     assert [s.method for s in bare.skipped] == ["max-prob", "ac", "atc", "max-prob-oracle"]
-    assert "needs `probabilities`, `logits`, `confidence`" in bare.skipped[0].why
+    assert_snapshot(bare.skipped[0].why)
     alone = vote_study(TARGET)
     assert [(s.method, "reference" in s.why) for s in alone.skipped] == [("atc", True)]
-    with pytest.raises(UsageError, match="there is no 'atc': needs a labelled reference"):
+    with raises_snapshot(UsageError):
         _ = alone["atc"]
-    with pytest.raises(UsageError, match="no row of the study"):
+    with raises_snapshot(UsageError):
         _ = alone["best"]
 
 
@@ -156,26 +158,24 @@ def test_edges() -> None:
     assert perfect["mean"].error.upper > 0.3  # two rows prove little
     assert perfect["lower"].measures["incorrect_recall"] is None
     assert [s.method for s in perfect.skipped] == ["atc", "max-prob-oracle"]
-    assert "every row is right" in perfect.warnings[0]
+    assert_snapshot(perfect.warnings[0])
     some = vote_study({"votes": [[1, 0, 1]], "correct": [1, None, 0]})
     assert (some.rows, some.warnings[0]) == (2, "1 rows have no known truth and were left out")
 
 
 def test_faults() -> None:
-    with pytest.raises(
-        InputError, match=r"column `votes` .* got confidence, correct; let judges vote"
-    ):
+    with raises_snapshot(InputError):
         vote_study({"confidence": [0.5], "correct": [1]})
     for truth in ({}, {"correct": [None]}, {"label": [0]}):
-        with pytest.raises(InputError, match="at least one row of known truth"):
+        with raises_snapshot(InputError):
             vote_study({"votes": [[1]], **truth})
-    with pytest.raises(UsageError, match="sizes from 1 to 700"):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, sizes=[10, 701])
-    with pytest.raises(UsageError, match="at least one draw"):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, draws=0)
     with pytest.raises(UsageError, match="level"):
         vote_study(TARGET, level=95)
-    with pytest.raises(UsageError, match="level of confidence"):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, gamma=50)
 
 
@@ -203,7 +203,5 @@ def test_bounds_of_which_some_judges_may_disagree() -> None:
     assert study["max-prob-oracle-mean"].value.value == pytest.approx(oracle.mean.value)
     whole = vote_study(TARGET, reference=REFERENCE, sizes=[50, 700], agree=5)
     assert whole.to_dict() == STUDY.to_dict()
-    with pytest.raises(
-        UsageError, match="expected agree to be a majority of the 5 judges, 3 to 5, got 2"
-    ):
+    with raises_snapshot(UsageError):
         vote_study(TARGET, agree=2)

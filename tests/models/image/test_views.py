@@ -18,6 +18,8 @@ from oodometer_lab.models.image.network import randaugment
 from oodometer_lab.models.opening import open_classifier
 from oodometer_lab.models.torch.training import TrainingConfig
 
+from ...snapshots import raises_snapshot
+
 PIXELS = np.random.default_rng(0).integers(256, size=(30, 12, 12, 3), dtype=np.uint8)
 
 
@@ -59,7 +61,7 @@ def test_a_network_is_asked_about_the_changed_images(torch: Any) -> None:
 
 def test_a_network_of_texts_refuses_it(torch: Any, reviews: Any) -> None:
     model = BagOfWords(training=TrainingConfig(epochs=1)).fit(reviews[0][:40], reviews[1][:40])
-    with pytest.raises(UsageError, match="randaugment is of images; leave it out for texts"):
+    with raises_snapshot(UsageError):
         model.ask(["a"], Request(views=2, augmentation="randaugment"))
 
 
@@ -72,9 +74,7 @@ def test_only_images_are_changed_so(tiny_encoder: Path, reviews: Any) -> None:
         FrozenEncoder(str(tiny_encoder), max_length=16).fit(reviews[0][:40], reviews[1][:40]).ask(
             ["a"], wanted
         )
-    with pytest.raises(
-        UsageError, match=r"expected augmentation shift or .*randaugment-published, got 'mixup'"
-    ):
+    with raises_snapshot(UsageError):
         Request(views=2, augmentation="mixup")
     data = {"text": ["a", "b"], "label": [0, 1]}
     with pytest.raises(UsageError, match=words):
@@ -82,7 +82,7 @@ def test_only_images_are_changed_so(tiny_encoder: Path, reviews: Any) -> None:
             lambda texts: np.full((len(texts), 2), 0.5), data, views=2, augmentation="randaugment"
         )
     table = {"a": [0.1, 0.2], "label": [0, 1]}
-    with pytest.raises(UsageError, match="leave it out for a table"):
+    with raises_snapshot(UsageError):
         predict(
             lambda rows: np.full((len(rows), 2), 0.5),
             table,
@@ -134,17 +134,14 @@ def test_predict_asks_by_randaugment(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    "more",
     [
-        (
-            {"views": 2, "augmentation": "mixup"},
-            "expected augmentation to be one of shift, randaugment, randaugment-published, got 'mixup'",
-        ),
-        ({"augmentation": "randaugment"}, "augmentation is of views: say with views= how many"),
+        {"views": 2, "augmentation": "mixup"},
+        {"augmentation": "randaugment"},
     ],
 )
-def test_bad_use_is_one_line(home: Path, more: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_bad_use_is_one_line(home: Path, more: dict[str, Any]) -> None:
+    with raises_snapshot(UsageError):
         predict("cornered:model", "images.npz", out="out.parquet", **more)
     assert not (home / "out.parquet").exists()
 

@@ -15,6 +15,8 @@ from oodometer_lab.models.ensemble import Ensemble
 from oodometer_lab.models.opening import open_classifier
 from oodometer_lab.models.outside import FunctionClassifier
 
+from ...snapshots import raises_snapshot
+
 TEXTS = ["a good film", "bad", "good good", "so bad"]
 
 
@@ -41,25 +43,19 @@ def test_a_function_is_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    "answer",
     [
-        (lambda texts: told(texts)[:-1], r"an array of shape \(4, classes\).*got shape \(3, 2\)"),
-        (lambda texts: told(texts)[:, :1], r"got shape \(4, 1\)"),
-        (lambda texts: [1.0] * len(texts), r"got shape \(4,\)"),
-        (lambda texts: "x", "got shape|got str"),
-        (
-            lambda texts: 3 * told(texts),
-            r"probabilities that sum to 1.*got 3 in row 1; if these are logits say --gives",
-        ),
-        (lambda texts: np.full((len(texts), 2), np.nan), "row 1: expected numbers"),
-        (
-            lambda texts: np.ones((len(texts), 3)) / 3,
-            "an output for each of the classes bad, good, got 3 columns",
-        ),
+        lambda texts: told(texts)[:-1],
+        lambda texts: told(texts)[:, :1],
+        lambda texts: [1.0] * len(texts),
+        lambda texts: "x",
+        lambda texts: 3 * told(texts),
+        lambda texts: np.full((len(texts), 2), np.nan),
+        lambda texts: np.ones((len(texts), 3)) / 3,
     ],
 )
-def test_wrong_outputs_are_refused(answer: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_wrong_outputs_are_refused(answer: Any) -> None:
+    with raises_snapshot(InputError):
         open_classifier(answer, classes=["bad", "good"]).ask(TEXTS)
 
 
@@ -67,7 +63,7 @@ def test_what_a_function_raises_is_one_line() -> None:
     def broken(texts: Any) -> Any:
         raise RuntimeError("no weights")
 
-    with pytest.raises(WorkError, match="broken failed: RuntimeError: no weights"):
+    with raises_snapshot(WorkError):
         open_classifier(broken).ask(TEXTS)
 
 
@@ -100,13 +96,13 @@ def test_an_estimator_by_the_names_of_its_columns() -> None:
     assert found is not None
     np.testing.assert_allclose(found, fitted.predict_proba(frame), rtol=1e-12)
     assert model.classes == ("no", "yes")
-    with pytest.raises(InputError, match="no 'a'; there are b"):
+    with raises_snapshot(InputError):
         model.ask({"b": np.zeros(3)})
-    with pytest.raises(UsageError, match="is not fitted"):
+    with raises_snapshot(UsageError):
         open_classifier(LogisticRegression())
     from sklearn.linear_model import LinearRegression
 
-    with pytest.raises(InputError, match="an estimator with predict_proba"):
+    with raises_snapshot(InputError):
         open_classifier(LinearRegression())
 
 
@@ -121,7 +117,7 @@ def test_a_torch_module_over_images_and_tables(torch: Any) -> None:
         .numpy()
     )
     np.testing.assert_allclose(found, plain, atol=1e-6)
-    with pytest.raises(WorkError, match="Sequential failed"):
+    with raises_snapshot(WorkError):
         open_classifier(net).ask(np.zeros((2, 9, 9, 3), dtype=np.uint8))
     table = torch.nn.Linear(2, 3)
     logits = (
@@ -163,7 +159,7 @@ def test_an_onnx_file_over_a_table_and_images(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         model.ask({"u": x[:, 0], "v": x[:, 1]}).logits, x @ weights, atol=1e-5
     )
-    with pytest.raises(InputError, match="2 columns, got 3"):
+    with raises_snapshot(InputError):
         model.ask({"u": x[:, 0], "v": x[:, 1], "w": x[:, 1]})
     given = open_classifier(linear_onnx(tmp_path / "p.onnx", weights, output="probabilities"))
     found = given.ask({"u": x[:, 0], "v": x[:, 1]})
@@ -175,9 +171,9 @@ def test_an_onnx_file_over_a_table_and_images(tmp_path: Path) -> None:
     flat = pixels.transpose(0, 3, 1, 2).reshape(3, -1) / 255
     np.testing.assert_allclose(seen, flat @ big, atol=1e-4)
     (tmp_path / "bad.onnx").write_text("no graph")
-    with pytest.raises(InputError, match="expected an ONNX file"):
+    with raises_snapshot(InputError):
         open_classifier(tmp_path / "bad.onnx")
-    with pytest.raises(InputError, match="no such file"):
+    with raises_snapshot(InputError):
         open_classifier(tmp_path / "none.onnx")
 
 
@@ -209,12 +205,12 @@ def test_references_to_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_no_model_is_refused(tmp_path: Path, tiny_encoder: Path) -> None:
     (tmp_path / "x.pkl").write_bytes(b"\x80\x04.")
-    with pytest.raises(UsageError, match="a pickle can run any code and is never read"):
+    with raises_snapshot(UsageError):
         open_classifier(tmp_path / "x.pkl")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="the folder of a model, with config"):
+    with raises_snapshot(InputError):
         open_classifier(tmp_path / "empty")
-    with pytest.raises(InputError, match=r"a classifier of texts or images, got BertModel"):
+    with raises_snapshot(InputError):
         open_classifier(tiny_encoder)
 
 
@@ -234,7 +230,7 @@ def test_members_of_an_ensemble_are_matched_by_name() -> None:
     record = Ensemble([first, third], names=["one", "two"]).predict(TEXTS)
     assert record.names == {"model": ("one", "two")}
     other = FunctionClassifier(told, classes=["bad", "fine"], name="other")
-    with pytest.raises(InputError, match="expected the classes of the first model, bad, good"):
+    with raises_snapshot(InputError):
         Ensemble([first, other])
 
 
@@ -245,7 +241,7 @@ def test_members_may_tell_their_classes_when_they_answer() -> None:
     np.testing.assert_array_equal(found.members, np.stack([told(TEXTS)] * 2))
     assert found.classes == (0, 1)
     three = FunctionClassifier(lambda texts: np.full((len(texts), 3), 1 / 3), name="three")
-    with pytest.raises(InputError, match="expected the classes of the first model, 0, 1, got oth"):
+    with raises_snapshot(InputError):
         Ensemble([first, three]).ask(TEXTS)
 
 
@@ -258,7 +254,7 @@ def test_a_models_own_names_are_not_exchanged(asked: list[str]) -> None:
             return told(texts)
 
     for model in (FunctionClassifier(told, classes=["bad", "good"]), Fitted()):
-        with pytest.raises(UsageError, match="bad, good, in the order of its outputs"):
+        with raises_snapshot(UsageError):
             open_classifier(model, classes=asked)
         assert open_classifier(model, classes=["no", "yes"]).classes == ("no", "yes")
     numbered = FunctionClassifier(told, classes=[0, 1])  # positions, as LABEL_0 and LABEL_1 are
@@ -272,9 +268,7 @@ def test_an_estimator_without_probabilities_is_told_what_to_do() -> None:
         def predict(self, texts: Any) -> Any:
             return texts
 
-    with pytest.raises(
-        InputError, match=r"an estimator with predict_proba, got Margin.*CalibratedClassifierCV"
-    ):
+    with raises_snapshot(InputError):
         open_classifier(Margin())
 
 
@@ -282,6 +276,6 @@ def test_an_estimator_without_probabilities_is_told_what_to_do() -> None:
 def test_a_device_that_is_none_is_refused(name: str) -> None:
     from oodometer_lab.models.torch.library import choose_device
 
-    with pytest.raises(UsageError, match="cpu, cuda or cuda:N"):
+    with raises_snapshot(UsageError):
         choose_device(name)
     assert choose_device("cpu") == "cpu"

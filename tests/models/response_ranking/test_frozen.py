@@ -17,6 +17,8 @@ from oodometer_lab.models.base import Request
 from oodometer_lab.models.torch.training import TrainingConfig
 from oodometer_lab.shifts.text.words import words_of
 
+from ...snapshots import raises_snapshot
+
 QUICK = TrainingConfig(epochs=2, batch_size=4, learning_rate=5e-3)
 DATA = Dataset(
     "toy",
@@ -166,5 +168,5 @@ def test_word_weights_are_slopes_along_the_embeddings(
 
 
 def test_what_is_no_dialogue_is_refused(model: FrozenRanker) -> None:
-    with pytest.raises(InputError, match="at least one turn"):
+    with raises_snapshot(InputError):
         model.logits([Dialogue((), ("a", "b"))])

@@ -21,6 +21,8 @@ from oodometer_lab.models.response_ranking import encode_pairs
 from oodometer_lab.models.text.encoder import read_first_token_only
 from oodometer_lab.models.torch.training import TrainingConfig
 
+from ...snapshots import raises_snapshot
+
 SHAPE = {
     "hidden_size": 16,
     "num_hidden_layers": 2,
@@ -141,7 +143,7 @@ def test_three_outputs_are_no_ranker(
     )
     net.save_pretrained(tmp_path)
     transformers.AutoTokenizer.from_pretrained(str(tiny_encoder)).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="with one output or two, got 3 outputs"):
+    with raises_snapshot(InputError):
         ResponseRanker.from_pretrained(str(tmp_path))
 
 
@@ -258,28 +260,26 @@ def test_an_ensemble_of_rankers(torch: Any, transformers: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("dialogue", "target", "said"),
+    ("dialogue", "target"),
     [
-        (Dialogue((), ("a", "b")), 0, "row 1: column context: expected at least one"),
-        (Dialogue(("a",), ("b",)), 0, "row 1: column candidates: expected at least 2"),
-        (Dialogue(("a",), ("b", "c")), 2, "row 1: column label: expected a position from 0"),
-        (Dialogue(("a",), ("b", "c")), True, "got True"),
-        (Dialogue(("a",), ("b", 3)), 0, "column candidates: expected texts, got 3"),  # type: ignore[arg-type]
-        ("a b", 0, "expected a Dialogue"),
+        (Dialogue((), ("a", "b")), 0),
+        (Dialogue(("a",), ("b",)), 0),
+        (Dialogue(("a",), ("b", "c")), 2),
+        (Dialogue(("a",), ("b", "c")), True),
+        (Dialogue(("a",), ("b", 3)), 0),  # type: ignore[arg-type]
+        ("a b", 0),
     ],
 )
-def test_what_it_refuses(
-    dialogue: Any, target: int, said: str, torch: Any, transformers: Any
-) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_it_refuses(dialogue: Any, target: int, torch: Any, transformers: Any) -> None:
+    with raises_snapshot(InputError):
         ranker().fit(Dataset("d", (dialogue,), (target,), modality="dialogue"))
 
 
 def test_texts_are_no_dialogues(torch: Any, transformers: Any) -> None:
-    with pytest.raises(InputError, match="inputs of the modality dialogue"):
+    with raises_snapshot(InputError):
         ranker().fit(Dataset("d", ("a", "b"), (0, 1)))
 
 
 def test_unknown_heads(torch: Any) -> None:
-    with pytest.raises(UsageError, match="expected a head of first-token or means, got 'cls'"):
+    with raises_snapshot(UsageError):
         ranker(head="cls")

@@ -14,6 +14,7 @@ from oodometer_lab.models.seq2seq.decoding import search
 from oodometer_lab.models.torch.batches import padded
 from oodometer_lab.models.torch.training import TrainingConfig
 
+from ...snapshots import raises_snapshot
 from .conftest import SIZES
 
 Pairs = tuple[list[str], list[str]]
@@ -346,18 +347,16 @@ def test_a_model_with_few_places(tiny_bart: Path) -> None:
         found = model.decode(["ant bee " * 40])
     assert found.truncated == 1
     assert found.token_logprobs.lengths[0] <= 48
-    with pytest.raises(
-        InputError, match="row 2: column output: expected an output of at most 48 tokens"
-    ):
+    with raises_snapshot(InputError):
         model.logprobs(["a", "a"], ["ANT", "ANT ( BEE ) " * 30])
 
 
 def test_bad_calls_are_one_line(model: EncoderDecoder) -> None:
-    with pytest.raises(UsageError, match="at least 1 beam, got 0"):
+    with raises_snapshot(UsageError):
         model.decode(["ant"], beams=0)
-    with pytest.raises(InputError, match="row 2: column input: expected a string, got None"):
+    with raises_snapshot(InputError):
         model.decode(["ant", None])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="expected 2 outputs, one an input, got 1"):
+    with raises_snapshot(InputError):
         model.logprobs(["ant", "bee"], ["ANT"])
-    with pytest.raises(InputError, match="expected a list of strings"):
+    with raises_snapshot(InputError):
         model.predict("ant")

@@ -23,6 +23,7 @@ from oodometer_lab.models.seq2seq import (
 from oodometer_lab.models.seq2seq.codec import Codec
 from oodometer_lab.models.torch.training import TrainingConfig
 
+from ...snapshots import raises_snapshot
 from .conftest import QUICK, SIZES
 
 Pairs = tuple[list[str], list[str]]
@@ -75,9 +76,9 @@ def test_bad_gold_is_named_before_the_work(
     model: EncoderDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model.net, "generate", None)
-    with pytest.raises(InputError, match="expected 2 gold outputs, one an input, got 1"):
+    with raises_snapshot(InputError):
         model.predict(["a", "b"], gold=["a"])
-    with pytest.raises(InputError, match="row 2: column gold: expected a string, or None"):
+    with raises_snapshot(InputError):
         model.predict(["a", "b"], gold=["a", 7])  # type: ignore[list-item]
 
 
@@ -220,7 +221,7 @@ def test_snapshots_of_another_training_are_not_mixed_in(
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)  # the same one: nothing to do
     for other in (make(TrainingConfig(epochs=4, batch_size=16)), make(max_length=9)):
-        with pytest.raises(InputError, match="expected snapshots of this very training, or none"):
+        with raises_snapshot(InputError):
             other.fit(*pairs, snapshots=tmp_path, every=20)
 
 
@@ -369,7 +370,7 @@ def test_another_type_from_scratch_learns_as_well(
 
 
 def test_a_type_that_writes_nothing_is_refused(transformers: Any, pairs: Pairs) -> None:
-    with pytest.raises(UsageError, match="of an encoder-decoder such as t5 or bart, got 'bert'"):
+    with raises_snapshot(UsageError):
         EncoderDecoder(config={"model_type": "bert"}, training=QUICK).fit(*pairs)
 
 
@@ -396,9 +397,9 @@ def test_outputs_that_are_too_long_are_learnt_in_part(transformers: Any) -> None
 def test_a_model_that_diverged_is_no_model(model: EncoderDecoder, torch: Any) -> None:
     with torch.no_grad():
         model.net.shared.weight[5] = torch.nan
-    with pytest.raises(WorkError, match="training diverged; train it with a lower learning rate"):
+    with raises_snapshot(WorkError):
         model.decode(["ant bee"], beams=2)
-    with pytest.raises(WorkError, match="training diverged"):
+    with raises_snapshot(WorkError):
         model.logprobs(["ant bee"], ["ANT"])
 
 
@@ -407,30 +408,28 @@ def test_a_model_without_a_mark_of_the_end_is_refused(tiny_t5: Path, tmp_path: P
     for name in ("config.json", "generation_config.json"):
         about = json.loads((tmp_path / "home" / name).read_text())
         (tmp_path / "home" / name).write_text(json.dumps({**about, "eos_token_id": None}))
-    with pytest.raises(InputError, match="a model that names its eos_token_id, got none"):
+    with raises_snapshot(InputError):
         EncoderDecoder(str(tmp_path / "home")).decode(["a"])
 
 
 def test_errors_are_one_line(
     transformers: Any, tiny_encoder: Path, model: EncoderDecoder, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="got neither"):
+    with raises_snapshot(UsageError):
         EncoderDecoder()
-    with pytest.raises(UsageError, match="got both"):
+    with raises_snapshot(UsageError):
         EncoderDecoder("x", config={})
-    with pytest.raises(UsageError, match="tokens='words' or 'pieces', got 'letters'"):
+    with raises_snapshot(UsageError):
         EncoderDecoder(config={}, tokens="letters")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="got 1, 512 and"):
+    with raises_snapshot(UsageError):
         EncoderDecoder(config={}, max_length=1)
-    with pytest.raises(UsageError, match="has not been trained"):
+    with raises_snapshot(UsageError):
         EncoderDecoder(config={}).decode(["a"])
-    with pytest.raises(UsageError, match="has not been trained"):
+    with raises_snapshot(UsageError):
         EncoderDecoder(config={}).save(tmp_path / "none")
-    with pytest.raises(InputError, match="a folder or a hub name of an encoder-decoder"):
+    with raises_snapshot(InputError):
         EncoderDecoder(str(tmp_path)).fit(["a"], ["b"])
-    with pytest.raises(
-        InputError, match="an encoder-decoder such as T5 or BART, got a model of the type 'bert'"
-    ):
+    with raises_snapshot(InputError):
         EncoderDecoder(str(tiny_encoder)).decode(["a"])
     for inputs, outputs, words in (
         ([], [], "column input: expected a list of strings"),
@@ -446,18 +445,16 @@ def test_errors_are_one_line(
     ):
         with pytest.raises(InputError, match=words):
             make().fit(inputs, outputs)
-    with pytest.raises(UsageError, match="both snapshots=FOLDER and every=STEPS"):
+    with raises_snapshot(UsageError):
         make().fit(["a"], ["b"], snapshots=tmp_path)
-    with pytest.raises(UsageError, match="both snapshots=FOLDER and every=STEPS"):
+    with raises_snapshot(UsageError):
         make().fit(["a"], ["b"], every=3)
-    with pytest.raises(UsageError, match="every and most of at least 1"):
+    with raises_snapshot(UsageError):
         make().fit(["a"], ["b"], snapshots=tmp_path, every=0)
-    with pytest.raises(UsageError, match="stop_after of at least 1 step"):
+    with raises_snapshot(UsageError):
         make().fit(["a"], ["b"], stop_after=0)
     home = model.save(tmp_path / "model")
     about = json.loads((home / "oodometer_model.json").read_text())
     (home / "oodometer_model.json").write_text(json.dumps({**about, "kind": "encoder"}))
-    with pytest.raises(
-        InputError, match="a saved encoder-decoder model, got one of the kind 'encoder'"
-    ):
+    with raises_snapshot(InputError):
         EncoderDecoder.load(home)

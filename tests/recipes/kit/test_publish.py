@@ -14,6 +14,8 @@ from scripts.publish import END, ROW_KEYS, START, publish, with_tables, written
 from oodometer.errors import InputError
 from oodometer_lab.recipes import RECIPES, Recipe, find_recipe
 
+from ...snapshots import raises_snapshot
+
 PUBLISHED = [
     (name, path.stem)
     for name in RECIPES
@@ -120,7 +122,7 @@ def test_an_unfinished_run_changes_nothing(tmp_path: Path, content: str | None) 
     home, recipe = shelf(tmp_path), find_recipe("correctness-discriminators")
     if content is not None:
         (tmp_path / "result.json").write_text(content)
-    with pytest.raises(InputError, match=r"a finished run, .*; run oodometer reproduce corr"):
+    with raises_snapshot(InputError):
         publish(recipe, tmp_path, home)
     assert not (home / "results").exists()
 
@@ -129,7 +131,7 @@ def test_a_readme_without_marks_changes_nothing(copy: Any) -> None:
     recipe, home, run = copy("selective-answering")
     shutil.rmtree(home / "results")
     (home / "README.md").write_text("no marks")
-    with pytest.raises(InputError, match="the marks"):
+    with raises_snapshot(InputError):
         publish(recipe, run, home)
     assert not (home / "results").exists()
     assert with_tables(f"a {START} b {END} c", "page\n") == f"a {START}\n\npage\n\n{END} c"

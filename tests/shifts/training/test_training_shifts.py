@@ -18,6 +18,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.datasets import Dataset, cifar10, mnist
 from oodometer_lab.shifts.training import dominoes, flip_labels, measurement_noise, under_sample
 
+from ...snapshots import raises_snapshot
+
 RNG = np.random.default_rng(0)
 
 
@@ -206,10 +208,7 @@ def test_classes_pair_by_name_or_by_order() -> None:
     named = flat([1, 2, 3], ["dog", "cat", "emu"], 1, "photos")
     assert dominoes(digits, named).inputs[:, 0, 0, 0].tolist() == [20, 10, 30]
     two = flat([1, 2], ["dog", "cat"], 1, "photos")
-    with pytest.raises(
-        InputError,
-        match="got 2 complex and 3 simple classes of other names; give them the same names",
-    ):
+    with raises_snapshot(InputError):
         dominoes(digits, two)
 
 
@@ -220,40 +219,40 @@ TEXTS = Dataset("texts", ("a", "b"), (0, 1))
 
 
 @pytest.mark.parametrize(
-    ("call", "kind", "message"),
+    ("call", "kind"),
     [
-        (lambda: flip_labels(images(), -0.1), UsageError, r"expected rate to be a number in \[0, 1\], got -0.1"),
-        (lambda: flip_labels(images(), math.nan), UsageError, "expected rate"),
-        (lambda: flip_labels(images(), True), UsageError, "expected rate"),
-        (lambda: flip_labels(EMPTY, 0.1), InputError, "expected samples of none, got none"),
-        (lambda: flip_labels(images(classes=1), 0.1), InputError, "labels of at least two classes, got 0 alone"),
-        (lambda: flip_labels(replace(images(), targets=()), 0.1), InputError, "a class name as the label of each"),
-        (lambda: flip_labels(replace(images(2), targets=np.eye(2)), 0.1), InputError, "got distributions"),
-        (lambda: flip_labels(replace(images(2), targets=("a", 1)), 0.1), InputError, "all integers or all strings"),
-        (lambda: flip_labels(images(), 0.1, seed=-1), UsageError, "expected seed"),
-        (lambda: under_sample(images(), 5), UsageError, "unknown class 5; known: 0, 1, 2"),
-        (lambda: under_sample(images(), [0], 1.2), UsageError, "expected share"),
-        (lambda: under_sample(images(), [0, 1, 2], 1.0), InputError, "expected samples that are left, got none"),
-        (lambda: measurement_noise(TEXTS), InputError, "expected uint8 images of one size.*got a tuple"),
-        (lambda: measurement_noise(EMPTY), InputError, "expected images of none, got none"),
-        (lambda: measurement_noise(images(), noise=-1), UsageError, "expected noise to be a number from 0 on"),
-        (lambda: measurement_noise(images(), blur=math.inf), UsageError, "expected blur"),
-        (lambda: dominoes(images(), images(), 1.01), UsageError, "expected correlation"),
-        (lambda: dominoes(EMPTY, images()), InputError, "expected images of none"),
-        (lambda: dominoes(images(), TEXTS), InputError, "uint8 images of one size"),
-        (lambda: dominoes(images(channels=2), images()), InputError, "got 2 and 3; convert them to RGB"),
-        (lambda: dominoes(images(classes=1), images(classes=1), 0.5), InputError, "of at least two classes, got one"),
+        (lambda: flip_labels(images(), -0.1), UsageError),
+        (lambda: flip_labels(images(), math.nan), UsageError),
+        (lambda: flip_labels(images(), True), UsageError),
+        (lambda: flip_labels(EMPTY, 0.1), InputError),
+        (lambda: flip_labels(images(classes=1), 0.1), InputError),
+        (lambda: flip_labels(replace(images(), targets=()), 0.1), InputError),
+        (lambda: flip_labels(replace(images(2), targets=np.eye(2)), 0.1), InputError),
+        (lambda: flip_labels(replace(images(2), targets=("a", 1)), 0.1), InputError),
+        (lambda: flip_labels(images(), 0.1, seed=-1), UsageError),
+        (lambda: under_sample(images(), 5), UsageError),
+        (lambda: under_sample(images(), [0], 1.2), UsageError),
+        (lambda: under_sample(images(), [0, 1, 2], 1.0), InputError),
+        (lambda: measurement_noise(TEXTS), InputError),
+        (lambda: measurement_noise(EMPTY), InputError),
+        (lambda: measurement_noise(images(), noise=-1), UsageError),
+        (lambda: measurement_noise(images(), blur=math.inf), UsageError),
+        (lambda: dominoes(images(), images(), 1.01), UsageError),
+        (lambda: dominoes(EMPTY, images()), InputError),
+        (lambda: dominoes(images(), TEXTS), InputError),
+        (lambda: dominoes(images(channels=2), images()), InputError),
+        (lambda: dominoes(images(classes=1), images(classes=1), 0.5), InputError),
     ],
 )  # fmt: skip
-def test_faults_are_one_line(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
-    with pytest.raises(kind, match=message) as found:
+def test_faults_are_one_line(call: Callable[[], Any], kind: type[Exception]) -> None:
+    with raises_snapshot(kind) as found:
         call()
     assert "\n" not in str(found.value)
 
 
 def test_near_names_are_offered() -> None:
     data = Dataset("toy", tuple("abc"), ("automobile", "bird", "cat"))
-    with pytest.raises(UsageError, match="unknown class 'automobil'; did you mean automobile"):
+    with raises_snapshot(UsageError):
         under_sample(data, ["automobil"])
 
 

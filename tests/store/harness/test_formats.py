@@ -14,6 +14,7 @@ from oodometer.errors import InputError, OodometerError
 from oodometer.store.harness import LogOptions, log_kind, read_logs
 from oodometer.store.harness.others import exact_match, f1, normalized
 
+from ...snapshots import assert_snapshot
 from . import formats
 
 LIKELY = [
@@ -69,7 +70,7 @@ def test_helm_leaves_perturbed_instances_and_what_is_no_quality_out(tmp_path: Pa
     result = read(formats.helm(tmp_path))
     assert result.metrics == ("exact_match",)
     assert result.record.columns["id"].tolist() == ["id0", "id1", "id2", "id3"]
-    assert any("1 perturbed instances left out" in text for text in result.notes)
+    assert_snapshot(result.notes)
 
 
 def test_helm_takes_the_test_split_and_any_named_statistic(tmp_path: Path) -> None:
@@ -80,9 +81,9 @@ def test_helm_takes_the_test_split_and_any_named_statistic(tmp_path: Path) -> No
     formats.put(run / "per_instance_stats.json", entries)
     result = read(run, metric="f1_score")
     assert result.record.score.tolist() == [0.5] * 3
-    assert any("the test split alone" in text for text in result.notes)
+    assert_snapshot(result.notes)
     formats.put(run / "per_instance_stats.json", [{"instance": 1}])
-    assert "expected an instance with instance_id" in refused(run)
+    assert_snapshot(refused(run))
 
 
 @pytest.mark.parametrize("new", [True, False])
@@ -119,10 +120,7 @@ def test_opencompass_runs_of_one_question_are_epochs(tmp_path: Path) -> None:
         tmp_path / "results" / "gpt2" / "arc.json",
         {"accuracy": 1, "details": [{"pred": "A", "answer": "A"}]},
     )
-    assert (
-        "row 1: expected an answer with a verdict (correct, is_correct, cascade_correct)"
-        in refused(tmp_path / "results" / "gpt2")
-    )
+    assert_snapshot(refused(tmp_path / "results" / "gpt2"))
 
 
 def test_alpaca_eval_is_the_win_rate_of_the_second(tmp_path: Path) -> None:
@@ -130,9 +128,7 @@ def test_alpaca_eval_is_the_win_rate_of_the_second(tmp_path: Path) -> None:
     assert result.model == "mine"
     assert result.record.score.tolist() == [0.0, 1.0, 0.5, 0.25]
     assert result.skipped[0][1] == "no preference"
-    assert "row 1: column preference: expected a preference between 1 and 2, or 0" in refused(
-        formats.alpaca_eval(tmp_path, [3.0])
-    )
+    assert_snapshot(refused(formats.alpaca_eval(tmp_path, [3.0])))
     formats.put(
         tmp_path / "annotations.json", [{"instruction": "a", "output": "b", "generator": "mine"}]
     )
@@ -146,8 +142,8 @@ def test_simple_evals_are_held_against_their_total(tmp_path: Path, pages: bool) 
     assert result.record.score.tolist() == [1.0, 0.5, 0.0, 0.5]
     assert result.record.output.tolist() == ["A0", "A1", "A2", "A3"]
     other = formats.simple_evals(tmp_path, pages, score=0.9)
-    assert "score is 0.5 in the log and 0.9 in its total" in refused(other)
-    assert "0.9 in its total" in read(other, metric="score").warnings[0]
+    assert_snapshot(refused(other))
+    assert_snapshot(read(other, metric="score").warnings[0])
 
 
 def test_a_prompt_of_simple_evals_may_be_a_text(tmp_path: Path) -> None:
@@ -162,7 +158,7 @@ def test_a_prompt_of_simple_evals_may_be_a_text(tmp_path: Path) -> None:
 def test_uqlm_scores_are_confidences(tmp_path: Path) -> None:
     assert read(formats.uqlm(tmp_path)).record.confidence.tolist() == [1.0, 0.5, 0.2]
     several = formats.uqlm(tmp_path, noncontradiction=[0.1, 0.2, 0.3], exact_match=[1.0, 0.0, 0.5])
-    assert "`--metric noncontradiction` or `--metric exact_match`" in refused(several)
+    assert_snapshot(refused(several))
     record = read(several, metric="exact_match").record
     assert record.confidence.tolist() == [1.0, 0.0, 0.5]
     assert list(record.columns["noncontradiction"]) == [0.1, 0.2, 0.3]
@@ -175,7 +171,7 @@ def test_squad_as_the_official_script_has_it(tmp_path: Path) -> None:
     assert list(result.record.columns["passage"]) == [0, 0, 1, 1]
     assert read(path, metric="f1").record.score.tolist() == pytest.approx([1.0, 0.8, 1.0, 0.0])
     (tmp_path / "dev-v2.0.json").unlink()
-    assert "put the data set (data, paragraphs, qas, answers) into its folder" in refused(path)
+    assert_snapshot(refused(path))
 
 
 @pytest.mark.parametrize(
@@ -205,7 +201,7 @@ def test_a_question_that_comes_twice_is_refused(tmp_path: Path) -> None:
     path = formats.alpaca_eval(tmp_path)
     rows = json.loads(path.read_text())
     formats.put(path, [*rows, rows[0]])
-    assert "row 6: expected each question once" in refused(path)
+    assert_snapshot(refused(path))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in formats.ALL if kind != "lighteval"])

@@ -13,6 +13,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer_lab.datasets.images import decode_image, image_files
 from oodometer_lab.verbs.predict import predict
 
+from ...snapshots import assert_snapshot, raises_snapshot
+
 image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
 CLASSES = ["dark", "light"]
 
@@ -48,12 +50,10 @@ def test_the_folder_that_is_a_class_is_the_label(tmp_path: Path, names: tuple[st
 @pytest.mark.parametrize("folder", ["2024", "Dark", "dark/light"])
 def test_a_folder_that_is_no_class_is_told_with_its_image(tmp_path: Path, folder: str) -> None:
     home = write(tmp_path, f"{folder}/a.png")
-    with pytest.raises(
-        InputError, match=f"{folder}/a.png: expected a folder named like one of .* got '{folder}'"
-    ):
+    with raises_snapshot(InputError):
         predict(of_images, home, classes=CLASSES)
     assert predict(of_images, home, classes=CLASSES, unlabelled=True).record.label is None
-    with pytest.raises(UsageError, match="give one of them"):
+    with raises_snapshot(UsageError):
         predict(of_images, home, classes=CLASSES, unlabelled=True, label="label")
 
 
@@ -81,7 +81,7 @@ def test_hidden_files_are_no_images_and_links_are_followed(tmp_path: Path) -> No
 def test_a_link_to_nowhere_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home = write(tmp_path / "images", "dark/a.png")
     (home / "dark" / "gone.png").symlink_to(tmp_path / "nowhere.png")
-    with pytest.raises(InputError, match=r"gone\.png: expected an image, got no such file"):
+    with raises_snapshot(InputError):
         predict(of_images, home, classes=CLASSES)
     assert predict(of_images, home, classes=CLASSES, on_error="skip").skipped == 1
     words = [
@@ -97,9 +97,7 @@ def test_a_link_to_nowhere_is_counted(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
     assert main(words) == 2
     assert main([*words, "--on-error", "skip"]) == 0
-    assert "1 could not be read and were left out (dark/gone.png: no such file" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert_snapshot(capsys.readouterr().out)
 
 
 def test_sixteen_bits_are_not_cut_off(tmp_path: Path) -> None:
@@ -107,7 +105,7 @@ def test_sixteen_bits_are_not_cut_off(tmp_path: Path) -> None:
     image.fromarray(grey).save(tmp_path / "a.png")
     assert (decode_image(tmp_path / "a.png") == (grey >> 8)[..., None]).all()
     image.fromarray(np.ones((4, 4), dtype=np.float32)).save(tmp_path / "b.tiff")
-    with pytest.raises(ValueError, match="32 bits"):
+    with raises_snapshot(ValueError):
         decode_image(tmp_path / "b.tiff")
 
 
@@ -119,15 +117,13 @@ def test_channels_of_an_array_are_told_with_its_file(tmp_path: Path) -> None:
     images: Any = np.zeros((4, 8, 8, 3), dtype=np.uint8)
     model.fit(images, ["dark", "light"] * 2)
     np.savez(tmp_path / "a.npz", image=np.zeros((3, 8, 8, 4), dtype=np.uint8))
-    with pytest.raises(
-        InputError, match=r"a\.npz: column image: expected uint8 images .* got 4 channels"
-    ):
+    with raises_snapshot(InputError):
         predict(model, tmp_path / "a.npz")
 
 
 def test_a_model_is_no_second_opinion_on_itself(tmp_path: Path) -> None:
     home = write(tmp_path, "dark/a.png")
-    with pytest.raises(UsageError, match="named twice: a model agrees with itself"):
+    with raises_snapshot(UsageError):
         predict(of_images, home, classes=CLASSES, members=[of_images])
 
 

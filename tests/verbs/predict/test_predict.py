@@ -14,6 +14,8 @@ import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.store import read_predictions
 
+from ...snapshots import assert_snapshot, raises_snapshot
+
 pytest.importorskip("oodometer_lab")
 predict = oodometer.predict
 
@@ -94,20 +96,15 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
     assert found.record.columns["id"].tolist() == ["7", "8"]
     assert found.record.columns["year"].tolist() == [2001, 2002]
     assert found.accuracy.value == 0.5  # type: ignore[union-attr]
-    with pytest.raises(InputError, match=r"got no 'reviews'; there are review, truth, key, year"):
+    with raises_snapshot(InputError):
         predict(
             told,
             dict(sorted(data.items(), key=lambda item: list(data).index(item[0]))),
             inputs="reviews",
         )
-    with pytest.raises(
-        InputError,
-        match=r"a column of labels, got no 'y'; there are .*name one of them with label=",
-    ):
+    with raises_snapshot(InputError):
         predict(told, data, inputs="review", label="y")
-    with pytest.raises(
-        InputError, match=r"a column with the inputs of the model.*name it with inputs="
-    ):
+    with raises_snapshot(InputError):
         predict(oodometer_texts_only(), data)
 
 
@@ -140,10 +137,7 @@ def test_labels_are_matched_by_name() -> None:
     found = predict(told, data, classes=[0, 1])
     assert found.record.label.tolist() == [1, -1, 0]
     assert found.rows == 3
-    with pytest.raises(
-        InputError,
-        match=r"row 1: column label: expected one of the model's classes, bad, good, got '1'",
-    ):
+    with raises_snapshot(InputError):
         predict(told, data, classes=CLASSES)
 
 
@@ -167,19 +161,19 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     assert found.record.columns["id"].tolist() == ["dark/a.png", "dark/b.png", "light/c.png"]
     assert found.record.verdicts.tolist() == [1, 0, 1]
     (home / "dark" / "broken.jpg").write_bytes(b"no image")
-    with pytest.raises(InputError, match=r"broken\.jpg: expected an image, got it does not decode"):
+    with raises_snapshot(InputError):
         predict(of_images, home, classes=["dark", "light"])
     skipping = predict(of_images, home, classes=["dark", "light"], on_error="skip", batch_rows=1)
     assert (skipping.rows, skipping.skipped) == (3, 1)
     assert skipping.examples[0][0] == "dark/broken.jpg"
-    assert "1 input left out, unreadable" in repr(skipping)
+    assert_snapshot(repr(skipping))
     assert oodometer.load_result(skipping.save(tmp_path / "found.json")).view() == skipping.view()
     for name in ("dark/a.png", "dark/b.png", "light/c.png"):
         (home / name).write_bytes(b"no image")
-    with pytest.raises(InputError, match="of which none decodes"):
+    with raises_snapshot(InputError):
         predict(of_images, home, on_error="skip")
     (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match="a folder of images, got none in it"):
+    with raises_snapshot(InputError):
         predict(of_images, tmp_path / "none")
 
 
@@ -268,10 +262,10 @@ def test_wrong_calls(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=words):
             call()
-    with pytest.raises(InputError, match=r"row 2: column text: expected a text, got None"):
+    with raises_snapshot(InputError):
         predict(told, {"text": ["good", None]}, inputs="text", classes=CLASSES)
     (tmp_path / "d.csv").write_text("text\ngood\n")
-    with pytest.raises(UsageError, match="would write over the input"):
+    with raises_snapshot(UsageError):
         predict(told, tmp_path / "d.csv", out=tmp_path / "d.csv")
 
 
@@ -280,7 +274,7 @@ def test_columns_told_by_their_order_are_to_be_named() -> None:
 
     fitted = LogisticRegression().fit(np.array([[-1.0, 0.0], [1.0, 0.0]]), [0, 1])
     data = {"b": [0.0, 0.0], "a": [-3.0, 3.0]}
-    with pytest.raises(UsageError, match="by their order alone"):
+    with raises_snapshot(UsageError):
         predict(fitted, data)
     assert predict(fitted, data, inputs=["a", "b"]).record.predicted.tolist() == [0, 1]
 
@@ -302,5 +296,5 @@ def test_the_variance_over_passes_goes_into_the_file(
     assert variance.shape == (len(ROWS),)
     assert ((variance > 0) & (variance < 0.25)).all()
     data.write_text('{"text": "good", "label": "good", "variance": 3}\n')
-    with pytest.raises(InputError, match="no column variance beside"):
+    with raises_snapshot(InputError):
         predict(str(home), data, keep="variance", dropout=2)
