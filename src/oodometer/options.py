@@ -146,9 +146,9 @@ class Options:
             if value is field.default and value != ():
                 continue
             if value is not None or "None" not in str(field.type):
-                object.__setattr__(
-                    self, name, (about.check or check_of(name, field.type))(name, value)
-                )
+                check = about.check or check_of(name, field.type)
+                called = spelt(name, about) if _typed and not about.positional else []
+                object.__setattr__(self, name, check(next(iter(called), name), value))
 
     @property
     def given(self) -> dict[str, Any]:
@@ -504,7 +504,8 @@ _LARGEST_SEED = 2**32 - 1  # as in scikit-learn and numpy's older generators
 def _wrong(name: str, expected: str, value: Any) -> UsageError:
     text = repr(value)
     text = text if len(text) <= 80 else text[:77] + "..."
-    return UsageError(f"expected {name} to be {expected}, got {text} ({type(value).__name__})")
+    kind = "" if _typed else f" ({type(value).__name__})"
+    return UsageError(f"expected {name} to be {expected}, got {text}{kind}")
 
 
 def check_seed(value: Any, name: str = "seed") -> int:

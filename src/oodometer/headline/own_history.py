@@ -236,7 +236,9 @@ class HistoryPosterior(Distribution):
             if len(self.told) > _TOLD
             else "errors"
         )
-        why = f"{behind} behind it; {errors} of {self.leading} there: {', '.join(last)} points"
+        why = f"{behind} behind it"
+        if last:
+            why += f"; {errors} of {self.leading} there: {', '.join(last)} points"
         if self.why is not None:
             why += f"; {self.why}, so public shifts have {percent(self.guard, 0)} of the say"
         return why

@@ -83,8 +83,10 @@ def compare(options: CompareJob) -> Comparison:
         if what == "target" and options.judge:
             continue  # a word, of what the difference is
         if values and len(values) != len(models):
+            option = "--name" if what == "names" else f"--{what.replace('_', '-')}"
+            times = "once" if len(values) == 1 else f"{len(values)} times"
             raise UsageError(
-                f"{what} is given {len(values)} times for {len(models)} models; give one for each, in their order"
+                f"{option} is given {times} for {len(models)} models; give one for each, in their order"
             )
     if options.fail_drop is not None and len(models) != 2:
         raise UsageError(
