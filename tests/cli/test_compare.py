@@ -83,7 +83,7 @@ def test_json_on_standard_output_is_alone(folder: Path, capsys: pytest.CaptureFi
         (["a.csv"], "at least two models"),
         (["a.csv", "none.csv"], "none.csv"),
         (["a.csv", "goal.csv"], "known truth"),
-        (["a.csv", "b.csv", "--target", "goal.csv"], "target is given 1 times for 2 models"),
+        (["a.csv", "b.csv", "--target", "goal.csv"], "--target is given once for 2 models"),
         (["a.csv", "b.csv", "--score", "margni"], "did you mean"),
         (["a.csv", "b.csv", "--level", "95"], "level"),
     ],

@@ -221,11 +221,11 @@ def test_none_that_decodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["--severity", "1"], "name one, such as --kind fog --severity 3"),
         (
             ["--kind", "fog", "--severity", "1", "--on-error", "stop"],
-            "expected on_error to be one of refuse, skip",
+            "expected --on-error to be one of refuse, skip",
         ),
         (
             ["--kind", "fog", "--severity", "1", "--seed", "-3"],
-            "expected seed to be a whole number",
+            "expected --seed to be a whole number",
         ),
         (
             ["--kind", "fog", "--severity", "1", "--input", "image"],
