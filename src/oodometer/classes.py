@@ -76,6 +76,21 @@ def is_missing_word(value: Any) -> bool:
     return isinstance(value, str) and value.strip().lower() in _MISSING
 
 
+def is_word(value: Any) -> bool:
+    """Whether a text is neither a number nor in the place of a missing label.
+
+    >>> is_word("cat"), is_word("1:cat"), is_word("0.5"), is_word("n/a")
+    (True, True, False, False)
+    """
+    if not isinstance(value, str) or is_missing_word(value):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
 def without_missing(labels: Collection[Any], others: Collection[Any]) -> set[Any]:
     """The values of a column of labels that are classes: words for a missing label are, where another column holds
     them, and so is -1; else -1 is none beside two whole numbers from 0 on.

@@ -198,7 +198,7 @@ def of_models(names: tuple[str, ...] = ("big", "small"), column: str = "model") 
 
 
 @FORMS
-@pytest.mark.parametrize("column", ["model", "model_name", "system"])
+@pytest.mark.parametrize("column", ["model", "model_name", "system", "version", "Classifier ID"])
 def test_rows_of_several_models_are_refused(form: str, column: str, tmp_path: Path) -> None:
     given = written(of_models(column=column), tmp_path / "a", form)
     other = written(OTHER, tmp_path / "b", form)
@@ -212,6 +212,25 @@ def test_rows_of_several_models_are_refused(form: str, column: str, tmp_path: Pa
     for call in calls:
         with pytest.raises(oodometer.InputError, match="answers of one model, got 2 in column"):
             call()
+
+
+def test_rows_of_several_people_and_of_models_without_ids_are_refused(tmp_path: Path) -> None:
+    people = written(of_models(column="annotator"), tmp_path / "people", "csv")
+    with pytest.raises(oodometer.InputError, match="labels of one person, got 2 in column annot"):
+        oodometer.evaluate(people)
+    one = oodometer.evaluate(people, where="annotator == big", metrics=["accuracy"])
+    assert one.rows == ROWS
+    in_order = pd.concat([TABLE.assign(model=name) for name in ("big", "small")])
+    with pytest.raises(oodometer.InputError, match="answers of one model, got 2 in column model"):
+        oodometer.evaluate(in_order)
+    epochs = of_models(column="epoch")
+    assert oodometer.evaluate(epochs, metrics=["accuracy"]).rows == 2 * ROWS
+
+
+def test_versions_of_other_rows_tell_no_models_apart() -> None:
+    rows = TABLE.assign(id=range(ROWS), version=np.where(P > 0.5, "1.0", "1.1"))
+    assert oodometer.evaluate(rows, metrics=["accuracy"]).rows == ROWS
+    assert oodometer.evaluate(rows.drop(columns="id"), metrics=["accuracy"]).rows == ROWS
 
 
 def test_models_are_told_apart_by_the_printed_words(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ..classes import (
     NO_ANSWER,
     ClassNames,
     are_decimals,
+    is_word,
     named_classes,
     proved_classes,
     refuse_ids_among,
@@ -690,7 +691,25 @@ class ReaderSource(Source):
                 next(v for v in at if v in texts and not isinstance(class_names([v])[0], int))
             ]
             raise regression(len(texts), file=file, row=row, column=column)
+        self._refuse_decimals_beside_words(found)
         refuse_ids_among(found.columns, found.rows)
+
+    def _refuse_decimals_beside_words(self, found: _SeenClasses) -> None:
+        """Raise `InputError` for a column of decimals beside one of words: scores, which every label would miss."""
+        for texts in found.columns.values() if self.first.text else ():
+            others = set().union(*found.columns.values()) - texts
+            if not are_decimals(texts - {None}) or not any(map(is_word, others)):
+                continue
+            value = next(value for value in found.at if value in texts - {None})
+            column, file, row = found.at[value]
+            raise InputError(
+                "a class (an integer or a string)",
+                got=value,
+                file=file,
+                row=row,
+                column=column,
+                remedy="give class numbers or names, not scores",
+            )
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
-from ..classes import NEARLY_ALL, positive_of
+from ..classes import NEARLY_ALL, is_word, positive_of
 from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
@@ -340,11 +340,13 @@ class _Reader:
         return [self.given] if len(self.given) > 1 else []
 
     def _is_probability(self, name: str | None) -> bool:
-        """Whether a column that is called a prediction holds probabilities beside a label of two classes."""
+        """Whether a column that is called a prediction holds probabilities beside a label of two classes, or of words."""
         label = next(iter(truths_by_name(self.source, ())), None)
         if name is None or name in self.asked.taken or label not in self.column:
             return False
-        return self.column[name].is_share and len(self.column[label].classes) == 2
+        classes = self.column[label].classes
+        are_known = len(classes) == 2 or any(map(is_word, classes))
+        return self.column[name].is_share and are_known
 
     def run(self, truth: bool) -> Guess:
         """The guess; ``truth``: the source holds it."""

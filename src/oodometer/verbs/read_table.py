@@ -37,7 +37,7 @@ from .metric_names import MetricNames, metric_names, refuse_metrics, where_optio
 from .read_battles import BattleRows, Battles, battle_rows, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
-from .unused_columns import MODEL, MOST_MODELS
+from .unused_columns import MODEL, MOST_MODELS, models_told_apart
 
 # Names of columns, as words of small letters.
 _HUMAN = re.compile(
@@ -500,7 +500,10 @@ def _models_by_rows(table: _Table, record: Predictions, taken: Mapping[str, str]
         several = name not in taken and 1 < cells.distinct <= MOST_MODELS
         if several and MODEL.fullmatch(bare_name(name)):
             return _Models(split_record(record, record.columns[name]), {name: "model"})
-    return _Models({}, {})
+    told = models_told_apart(table.source, taken)
+    if told is None:
+        return _Models({}, {})
+    return _Models(split_record(record, record.columns[told[0]]), {told[0]: "model"})
 
 
 @final

@@ -31,6 +31,12 @@ _WHO = re.compile(
 )
 _FEWEST = 10  # values; fewer are categories
 MODEL = re.compile(r"model(_?name)?|system|generator")  # columns that tell models apart
+# and those that may, where the rows of each value answer the same questions
+_MAY_BE_MODEL = re.compile(
+    r"(model|classifier|algorithm|algo|estimator|learner|method|llm|engine|checkpoint|version|variant|arm|provider|"
+    r"deployment|endpoint|annotator|rater|labell?er|coder|grader|reviewer)(_?(name|id|version|type|key|tag))?"
+)
+_RATER = re.compile(r"(annotator|rater|labell?er|coder|grader|reviewer).*")
 MOST_MODELS = 50
 _FEWEST_LISTS = 20  # rows that show an order
 _MOST_ROWS = 200_000  # that are looked at for models
@@ -104,37 +110,76 @@ def refuse_several_models(source: Source, named: Collection[str]) -> None:
 
     ``source`` is without the rows that conditions leave out; columns that options have ``named`` tell no models apart.
     """
-    key = KEY if source.holds(KEY) else question_column(source)
-    columns = [name for name in source.own_columns if MODEL.fullmatch(bare_name(name))]
-    if key is None or len(columns) != 1 or columns[0] in named:
+    told = models_told_apart(source, named)
+    if told is None:
         return
-    names = _models_of_ids(source, columns[0], key)
-    if len(names) < 2:
-        return
-    remedy = f"--where {shlex.quote(f'{columns[0]} == {names[0]}')} leaves those of one"
-    if source.path is not None:
+    column, names = told
+    remedy = f"--where {shlex.quote(f'{column} == {names[0]}')} leaves those of one"
+    is_of_people = _RATER.fullmatch(bare_name(column)) is not None
+    if source.path is not None and is_of_people:
+        remedy = f"`oodometer read {shlex.quote(source.path)}` says how far they agree; {remedy}"
+    elif source.path is not None:
         folder = f"{re.sub('[^A-Za-z0-9._-]+', '_', Path(source.path).stem)}-models/"
         read = f"oodometer read {shlex.quote(source.path)} --out {folder}"
         remedy = f"write a file for each: `{read}`; {remedy}"
     raise InputError(
-        "answers of one model",
-        got=f"{len(names)} in column {columns[0]}: {', '.join(names[:3])}",
+        "labels of one person" if is_of_people else "answers of one model",
+        got=f"{len(names)} in column {column}: {', '.join(names[:3])}",
         file=source.path,
         remedy=remedy,
     )
 
 
+def models_told_apart(source: Source, named: Collection[str] = ()) -> tuple[str, list[str]] | None:
+    """The column that tells rows of several models apart, and its values, each of which answered the same questions: by
+    the ids that repeat, or, without ids, by truths that stand in one order. None where no column does.
+    """
+    key = KEY if source.holds(KEY) else question_column(source)
+    sure = [name for name in source.own_columns if MODEL.fullmatch(bare_name(name))]
+    columns = sure or [c for c in source.own_columns if _MAY_BE_MODEL.fullmatch(bare_name(c))]
+    truth = source.layout.feeds.get("label") if hasattr(source, "layout") else None
+    for column in columns:
+        if column in named or column == key:
+            continue
+        if key is not None:
+            names = _models_of_ids(source, column, key)
+        else:
+            names = [] if truth is None else _models_in_order(source, column, truth.columns[0])
+        if len(names) > 1:
+            return column, names
+    return None
+
+
 def _models_of_ids(source: Source, column: str, key: str) -> list[str]:
-    """The values of a column where most ids have a row of several, each of them once; else none."""
+    """The values of a column where most ids have a row of several, each of them once, or one of each; else none."""
+    pairs = _cells_beside(source, key, column)
+    names = list(dict.fromkeys(str(name) for _, name in pairs if name is not None))
+    if not 1 < len(names) <= MOST_MODELS:
+        return []
+    several = sum(count > 1 for count in Counter(key for key, _ in pairs).values())
+    is_each_once = len({*pairs}) == len(pairs) and several > len(pairs) / len(names) / 2
+    of_ids = Counter(key for key, _ in {*pairs})
+    is_of_each = sum(count == len(names) for count in of_ids.values()) > len(of_ids) / 2
+    return names if is_each_once or is_of_each else []
+
+
+def _models_in_order(source: Source, column: str, truth: str) -> list[str]:
+    """The values of a column whose rows hold the same truths in the same order, enough of them; else none."""
+    truths: dict[str | None, list[str | None]] = {}
+    for label, name in _cells_beside(source, truth, column):
+        truths.setdefault(name, []).append(label)
+    first, *others = [*truths.values()] or [[]]
+    is_alike = all(labels == first for labels in others)
+    is_enough = len(first) >= _FEWEST_LISTS and len({*first}) > 1
+    return [*map(str, truths)] if others and is_alike and is_enough else []
+
+
+def _cells_beside(source: Source, *columns: str) -> list[tuple[str | None, str | None]]:
+    """Cells of two columns, row by row; none of tables that are too long, or whose cells are no texts."""
     with suppress(InputError):
-        cells = {name: source.keys(name) for name in (column, key)}
-        if len(cells[key]) > _MOST_ROWS:
-            return []
-        pairs = list(zip(*(cells[name].to_pylist() for name in (key, column)), strict=True))
-        names = list(dict.fromkeys(str(name) for _, name in pairs if name is not None))
-        several = sum(count > 1 for count in Counter(key for key, _ in pairs).values())
-        is_each_once = len({*pairs}) == len(pairs) and several > len(pairs) / len(names) / 2
-        return names if is_each_once and 1 < len(names) <= MOST_MODELS else []
+        cells = [source.keys(name) for name in columns]
+        if len(cells[0]) <= _MOST_ROWS:
+            return list(zip(*(column.to_pylist() for column in cells), strict=True))
     return []
 
 
