@@ -227,6 +227,23 @@ def test_rows_of_several_people_and_of_models_without_ids_are_refused(tmp_path: 
     assert oodometer.evaluate(epochs, metrics=["accuracy"]).rows == 2 * ROWS
 
 
+@FORMS
+def test_rows_that_the_model_learnt_from_are_said_to_count(form: str, tmp_path: Path) -> None:
+    held_out = np.arange(ROWS) % 3 == 0
+    for name, cells, where in (
+        ("Data Split", np.where(held_out, "Test", "Train"), '"Data Split" == Test'),
+        ("is_train", ~held_out, "is_train == false"),
+    ):
+        given = written(TABLE.assign(**{name: cells}), tmp_path / "a", form)
+        (line,) = said(oodometer.evaluate(given, metrics=["accuracy"]), "the model learnt from")
+        assert where.lower() in line.lower()
+        found = oodometer.evaluate(given, where=where, metrics=["accuracy"])
+        assert found.rows == held_out.sum()
+        assert not said(found, "the model learnt from")
+    group = TABLE.assign(split=np.where(held_out, "a", "b"))
+    assert not said(oodometer.evaluate(group, metrics=["accuracy"]), "the model learnt from")
+
+
 def test_versions_of_other_rows_tell_no_models_apart() -> None:
     rows = TABLE.assign(id=range(ROWS), version=np.where(P > 0.5, "1.0", "1.1"))
     assert oodometer.evaluate(rows, metrics=["accuracy"]).rows == ROWS

@@ -340,7 +340,7 @@ class _Reader:
         return [self.given] if len(self.given) > 1 else []
 
     def _is_probability(self, name: str | None) -> bool:
-        """Whether a column that is called a prediction holds probabilities beside a label of two classes, or of words."""
+        """Whether a column that is called a prediction holds probabilities beside two classes, or words."""
         label = next(iter(truths_by_name(self.source, ())), None)
         if name is None or name in self.asked.taken or label not in self.column:
             return False

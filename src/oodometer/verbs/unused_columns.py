@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
 
 from ..arrays import Array
 from ..audits.joining import KEY, question_column
@@ -20,6 +22,7 @@ from ..errors import InputError, OodometerError
 from ..store import Source
 from ..store.columns import bare_name
 from ..store.encoding import raw_numbers
+from ..store.where import equal_to
 
 _WEIGHT = re.compile(r"((sample|sampling|case|row|survey|instance|observation|example)_?)?weights?")
 _SIZE = re.compile(r"height|bmi|age|length|width")  # beside which a weight is one in kilograms
@@ -30,6 +33,23 @@ _WHO = re.compile(
     r"(_?(id|uuid|no|nr|number|key|code|name))?"
 )
 _FEWEST = 10  # values; fewer are categories
+_SPLIT = re.compile(
+    r"((data|dataset|sample|row)_?)?(split|subset|partition|set|role|stage)(_?(name|type))?"
+)
+_IN_TRAINING = re.compile(r"(in_?|is_?|was_?|for_?)(train(ing|ed)?|fit)(_?(set|row|sample|data))?")
+_TRAINING = {"train", "training", "fit", "development"}
+_HELD_OUT = {
+    "test",
+    "testing",
+    "holdout",
+    "hold_out",
+    "val",
+    "valid",
+    "validation",
+    "eval",
+    "oot",
+    "oos",
+}
 MODEL = re.compile(r"model(_?name)?|system|generator")  # columns that tell models apart
 # and those that may, where the rows of each value answer the same questions
 _MAY_BE_MODEL = re.compile(
@@ -61,6 +81,7 @@ def said_of_unused(
         + f"; count each by it with --weight {shlex.quote(name)}" * offers_weight
         for name in weights[:1]
     }
+    out |= _said_of_training(source, columns)
     if not offers_cluster:
         return out
     fields = [name for name in ("group",) if source.holds(name) and name not in (*named, *columns)]
@@ -75,6 +96,24 @@ def said_of_unused(
         f"{repeats[name]:,} values of {name} repeat: where rows of one {name} depend on each other"
     )
     return {**out, name: f"{text}, --cluster {shlex.quote(name)} widens the intervals"}
+
+
+def _said_of_training(source: Source, columns: Collection[str]) -> dict[str, str]:
+    """A warning where rows that a model learnt from stand beside those held out, as a column of splits says."""
+    for name in columns:
+        if not (_SPLIT.fullmatch(bare_name(name)) or _IN_TRAINING.fullmatch(bare_name(name))):
+            continue
+        values = [str(value) for value in _values(source, name)]
+        if _IN_TRAINING.fullmatch(bare_name(name)):
+            words = {"true", "yes", "1"}, {"false", "no", "0"}
+        else:
+            words = _TRAINING, _HELD_OUT
+        learnt, held_out = ([v for v in values if bare_name(v) in kind] for kind in words)
+        if learnt and held_out:
+            where = shlex.quote(equal_to(name, held_out[0]))
+            text = f"rows that the model learnt from count alike ({name} is {learnt[0]})"
+            return {name: f"{text}: --where {where} leaves those held out"}
+    return {}
 
 
 def said_of_sorted_lists(source: Source) -> list[str]:
@@ -114,7 +153,7 @@ def refuse_several_models(source: Source, named: Collection[str]) -> None:
     if told is None:
         return
     column, names = told
-    remedy = f"--where {shlex.quote(f'{column} == {names[0]}')} leaves those of one"
+    remedy = f"--where {shlex.quote(equal_to(column, names[0]))} leaves those of one"
     is_of_people = _RATER.fullmatch(bare_name(column)) is not None
     if source.path is not None and is_of_people:
         remedy = f"`oodometer read {shlex.quote(source.path)}` says how far they agree; {remedy}"
@@ -210,12 +249,24 @@ def _repeats(source: Source, name: str) -> bool:
 
 
 def _counts(source: Source, name: str) -> Array:
-    """How often each value stands in the first rows, without empty cells; none where they are no single values."""
+    """How often each value stands in the first rows; none where they are no single values."""
+    return _counted(source, name)[1]
+
+
+def _values(source: Source, name: str) -> list[Any]:
+    """The different values in the first rows; none where they are no single values."""
+    return _counted(source, name)[0]
+
+
+def _counted(source: Source, name: str) -> tuple[list[Any], Array]:
+    """The values in the first rows, without empty cells, and how often each stands there."""
     from ..store.cells import key_cells, numbers_of
 
     with suppress(InputError), closing(cast(Any, source.raw([name]))) as batches:
         batch = next(batches, None)
         if batch is not None:
-            counted = key_cells(batch.column(0), name).drop_null().value_counts()
-            return numbers_of(counted.field("counts"), 0)
-    return np.zeros(0, dtype=np.int64)
+            cells = batch.column(0)
+            cells = cells.cast(pa.string()) if pt.is_boolean(cells.type) else cells
+            counted = key_cells(cells, name).drop_null().value_counts()
+            return counted.field("values").to_pylist(), numbers_of(counted.field("counts"), 0)
+    return [], np.zeros(0, dtype=np.int64)
