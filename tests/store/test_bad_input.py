@@ -70,7 +70,7 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
     ("lengths.csv", 'probabilities\n"[0.9,0.1]"\n"[1,0,0]"\n', 2, "probabilities", "a list of 2 entries"),
     ("latin.csv", HEAD.encode() + GOOD.encode() + b"0.9,0.1,caf\xe9\n", 2, None, "text in UTF-8"),
     ("latin_head.csv", b"prob_caf\xe9,prob_b\n1,0\n", None, None, "byte 0xe9"),
-    ("utf16.csv", HEAD.encode("utf-16"), None, None, "UTF-16"),
+    ("utf16.csv", (HEAD + GOOD).encode("utf-16")[:-1], None, None, "utf-16"),
     ("binary.csv", bytes(range(256)), None, None, "binary data"),
     ("binary.jsonl", bytes(range(256)), None, None, "binary data"),
     ("cut.csv.gz", gzip.compress((HEAD + GOOD * 999).encode())[:50], None, None, "cut off or damaged"),
