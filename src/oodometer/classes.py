@@ -43,8 +43,13 @@ _MISSING = frozenset(
         "unreviewed",
     ),
     *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
+    *("(blank)", "blank", "undefined", "not available", "n.a.", "n. a.", "keine angabe", "(null)"),
 }
-_NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no label
+# how scikit-learn and torch write that a row has no label, and how surveys do
+_NOT_YET = frozenset(
+    form for code in (-1, -9, -99, -999, -9999, 99, 999, 9999) for form in (code, str(code))
+)
+_DIGITS = 10  # below which all other classes are, where one of several nines may stand for no label
 _WHOLE = re.compile(r"-?\d+\.0+")  # a whole number with decimals
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
@@ -93,16 +98,21 @@ def is_word(value: Any) -> bool:
 
 def without_missing(labels: Collection[Any], others: Collection[Any]) -> set[Any]:
     """The values of a column of labels that are classes: words for a missing label are, where another column holds
-    them, and so is -1; else -1 is none beside two whole numbers from 0 on.
+    them, and so is -1; else -1 is none beside two whole numbers from 0 on, nor is -9, -99, -999, or 99 beside digits.
 
     >>> without_missing([-1, 0, 1], [0, 1]), without_missing([-1, 1], [1]), without_missing(["ok", "pending"], ["ok"])
     ({0, 1}, {1, -1}, {'ok'})
+    >>> without_missing([0, 1, 99], [0, 1]), without_missing([0, 1, 99], [99]), without_missing([0, 50, 99], [0, 50])
+    ({0, 1}, {0, 1, 99}, {0, 50, 99})
     """
     classes = {value for value in labels if value in others or not is_missing_word(value)}
-    rest = {value for value in classes if value is not None and value not in _NOT_YET}
-    counts = len(rest) > 1 and all(str(value).isdecimal() for value in rest)
     texts = {str(value) for value in others}
-    return rest if counts and "-1" not in texts else classes
+    rest = {value for value in classes if value is not None}
+    rest = {value for value in rest if value not in _NOT_YET or str(value) in texts}
+    if len(rest) < 2 or not all(str(value).isdecimal() for value in rest):
+        return classes
+    are_digits = all(int(value) < _DIGITS for value in rest)
+    return rest if are_digits else rest | {v for v in classes if str(v).isdecimal()}
 
 
 def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[Any, Any] | None:
@@ -295,12 +305,14 @@ def _no_classes(values: Sequence[Any], classes: ClassNames, others: bool) -> dic
     alike = {name.strip().casefold() for name in by_name}
     is_numbered_otherwise = _other_numbering([v for v in values if not is_missing_word(v)], classes)
     may_be_class = _is_half_of_a_pair([v for v in values if v is not None], classes)
+    are_digits = all(str(name).isdecimal() and int(name) < _DIGITS for name in classes)
     out = {}
     for place, value in enumerate(values):
         if value is None or _name_of(value, by_name) in by_name:
             continue
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
-        if is_missing_word(value) or (value in _NOT_YET and not may_be_class):
+        is_code = value in _NOT_YET and (are_digits or str(value).startswith("-"))
+        if is_missing_word(value) or (is_code and not may_be_class):
             out[place] = "missing"
         elif others and not odd:
             out[place] = "class"

@@ -276,6 +276,17 @@ def test_lists_in_the_order_of_rank_are_warned_of(form: str, tmp_path: Path) -> 
         assert len(said(found, "probabilities falls from the first entry to the last")) == count
 
 
+@FORMS
+def test_errors_that_are_called_correct_are_warned_of(form: str, tmp_path: Path) -> None:
+    table = TABLE.assign(prediction=(P > 0.5).astype(int))
+    right = table["prediction"] == table["label"]
+    for cells, count in ((~right, 1), (right, 0), (right | (np.arange(ROWS) % 7 == 0), 0)):
+        given = written(table.assign(correct=cells.astype(int)), tmp_path / "a", form)
+        lines = said(oodometer.evaluate(given, metrics=["accuracy"]), "correct is false in")
+        assert len(lines) == count
+        assert not lines or f"in {int(right.sum())} of {int(right.sum())} rows" in lines[0]
+
+
 def test_prompts_that_repeat_are_said_to_depend_on_each_other() -> None:
     table = TABLE.assign(prompt=[f"question {row // 4}" for row in range(ROWS)])
     (line,) = said(oodometer.evaluate(table, metrics=["accuracy"]), "100 values of prompt repeat")

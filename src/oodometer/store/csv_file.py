@@ -170,8 +170,8 @@ _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in ("
 _EXCELS = re.compile(r'"?sep=.?"?', re.IGNORECASE)
 _TAIL = 1 << 14  # bytes that are looked at for what is no row
 _TOTAL = re.compile(
-    r"(grand |sub-?)?totals?( general| général)?|(gesamt-?)?summe|gesamt|gesamtergebnis|insgesamt|sum|sums|average|mean|"
-    r"mittelwert|durchschnitt|somme|moyenne|suma|promedio|totale|média|row count|rows"
+    r"(grand |sub-?)?totals?( general| général)?|(gesamt-?)?summe|gesamt|gesamtergebnis|insgesamt|sums?|average|"
+    r"mean|mittelwert|durchschnitt|somme|moyenne|suma|promedio|totale|média|row count|rows"
 )
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _WHOLE = re.compile(r"\s*(-?\d+),0+\s*")

@@ -132,6 +132,25 @@ def said_of_sorted_lists(source: Source) -> list[str]:
     return [f"{what}: {why}; name the class of each entry"]
 
 
+def said_of_contradicted(source: Source) -> list[str]:
+    """A warning where `correct` is false in rows whose label is the prediction, as that of a column of errors is."""
+    feeds = source.layout.feeds if hasattr(source, "layout") else {}
+    if not {"label", "prediction", "correct"} <= {*feeds}:
+        return []
+    with (
+        suppress(OodometerError),
+        closing(cast(Any, source.batches(("label", "prediction", "correct")))) as batches,
+    ):
+        first = next(batches, None)
+        if first is not None:
+            alike = (first.label == first.predicted) & (first.label >= 0)
+            wrong = alike & (first.correct == 0)
+            what = f"{feeds['correct'].columns[0]} is false in {int(wrong.sum()):,} of"
+            text = f"{what} {int(alike.sum()):,} rows whose label is the prediction"
+            return [f"{text}; accuracy is that of the former"] if wrong.any() else []
+    return []
+
+
 def _first_probabilities(source: Source) -> Array:
     """Probabilities of the first rows, (sample, class), where their classes only count entries; else none."""
     with (
