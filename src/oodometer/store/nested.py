@@ -621,6 +621,7 @@ def unfold(
         if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS, "score"))
     ]
     names = [name for name in may_be if mapping.get(name) in (None, *_ANSWERS) or name in FIELDS]
+    names += [name for name in may_be if mapping.get(name, "").startswith("prob_")]
     names += [name for name in columns if mapping.get(name) == "score"]
     wide = [name for name in reader.odd if name.startswith(tuple(WIDE)) and name in columns]
     names = list(dict.fromkeys((*names, *wide)))
@@ -789,7 +790,8 @@ def _likeliest(
 def _is_share(unfolded: Unfolded, mapping: Mapping[str, str]) -> bool:
     if unfolded.form == "percents" and mapping.get(unfolded.column, unfolded.column) == "score":
         return True
-    named = unfolded.column.startswith("prob_") or usual_field(unfolded.column) == "probabilities"
+    called = mapping.get(unfolded.column, unfolded.column)
+    named = called.startswith("prob_") or usual_field(unfolded.column) == "probabilities"
     return unfolded.form == "percents" and named
 
 

@@ -114,6 +114,19 @@ class Guess:
         )
 
     @property
+    def has_outcome(self) -> bool:
+        """Whether a column is read as something that the model gave, or as whether it was right."""
+        given = {"prediction", "confidence", "score", "correct"}
+        return any(ours in given or ours.startswith(_WIDE) for ours in self.renamings.values())
+
+    def without_output(self, file: str | None) -> MissingColumnsError:
+        """The error for a truth beside which nothing is read, with what is not and why."""
+        what, _, remedy = self.notes[0].partition("; ")
+        return MissingColumnsError(
+            "an output of the model beside its truth", got=what, remedy=remedy, file=file
+        )
+
+    @property
     def line(self) -> str:
         """What was read, as a sentence."""
         wide = {
@@ -925,6 +938,8 @@ class Guessing:
         others = [] if is_target else self._opened_others()
         guessed = self._guess_beside(others, source, has_truth, asked)
         if not guessed.doubt:
+            if has_truth and guessed.notes and not (answered or guessed.has_outcome):
+                raise guessed.without_output(source.path)
             return guessed.for_threshold() if self.decided else guessed
         if answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))
