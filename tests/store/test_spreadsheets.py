@@ -120,3 +120,64 @@ def test_a_column_of_texts_with_commas_is_no_title(tmp_path: Path) -> None:
     words.to_csv(path, index=False)
     predictions = TABLE["prediction"].replace("dog", "dog, a\nbig one").to_frame()
     assert oodometer.evaluate(predictions, labels=path, metrics=["accuracy"]).rows == ROWS
+
+
+PERCENTS = {f"p_{name}": (100 * P[:, k]).round(2) for k, name in enumerate(KINDS)}
+
+
+@pytest.mark.parametrize("form", ["csv", "semicolons", "parquet", "jsonl", "frame"])
+@pytest.mark.parametrize("head", ["p_", "prob_", ""])
+@pytest.mark.parametrize("digits", [2, 0])
+def test_percents_of_all_classes_need_no_sign(
+    form: str, head: str, digits: int, tmp_path: Path
+) -> None:
+    shares = {f"{head}{name[2:]}": cells.round(digits) for name, cells in PERCENTS.items()}
+    table = TABLE[["label", "prediction"]].assign(**shares)
+    path = tmp_path / f"a.{'csv' if form == 'semicolons' else form}"
+    if form == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    elif form == "parquet":
+        table.to_parquet(path)
+    else:
+        sign = {"sep": ";", "decimal": ","} if form == "semicolons" else {}
+        table.to_csv(path, index=False, **sign)
+    found = oodometer.evaluate(table if form == "frame" else path)
+    plain = oodometer.evaluate(
+        TABLE.assign(**{name: cells.round(digits) / 100 for name, cells in PERCENTS.items()})
+    )
+    assert found["accuracy"].value == ACCURACY
+    assert found["brier"].value == pytest.approx(plain["brier"].value, abs=1e-12)
+    assert any("sum to 100 in every row: read as percents" in line for line in found.warnings)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "frame", "npz", "dict"])
+def test_lists_of_percents_are_read_alike(form: str, tmp_path: Path) -> None:
+    shares = np.column_stack([*PERCENTS.values()])
+    table = TABLE[["prediction"]].assign(label=TABLE["label"], probabilities=shares.tolist())
+    path = tmp_path / f"a.{form}"
+    given = {"label": table["label"].to_numpy(), "probabilities": shares}
+    if form == "npz":
+        np.savez(path, label=given["label"].astype(str), probabilities=shares)
+    elif form == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    elif form in ("csv", "parquet"):
+        getattr(table, f"to_{form}")(path, index=False)
+    data = {"frame": table, "dict": given}.get(form, path)
+    plain = TABLE[["label"]].assign(**{f"prob_{n}": P[:, k] for k, n in enumerate(KINDS)})
+    found = oodometer.evaluate(data, classes=[*KINDS])
+    assert found["accuracy"].value == ACCURACY
+    assert found["brier"].value == pytest.approx(oodometer.evaluate(plain)["brier"].value)
+
+
+def test_what_sums_to_100_in_some_rows_only_is_an_error() -> None:
+    table = TABLE[["label"]].assign(**{f"prob_{n[2:]}": cells for n, cells in PERCENTS.items()})
+    table.loc[7, "prob_dog"] += 3
+    with pytest.raises(oodometer.InputError, match="divide them by 100"):
+        oodometer.evaluate(table)
+
+
+def test_the_composition_of_a_soil_is_no_answer() -> None:
+    names = ("sand", "silt", "clay")
+    soil = {name: cells for name, cells in zip(names, PERCENTS.values(), strict=True)}
+    found = oodometer.evaluate(TABLE[["label", "prediction"]].assign(**soil))
+    assert "brier" not in found.metrics

@@ -16,7 +16,6 @@ from typing import IO, Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from ..errors import InputError
@@ -317,6 +316,8 @@ class CsvReader(TextReader):
         held = [n for n in names if n in piece.column(n).dictionary.to_pylist()]
         if len(held) < 2:
             return
+        import pyarrow.compute as pc
+
         rows = [{*pc.indices_nonzero(pc.equal(piece.column(n), n)).to_pylist()} for n in held]
         for row in sorted(set.intersection(*rows))[:1]:
             raise InputError(

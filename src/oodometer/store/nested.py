@@ -20,8 +20,16 @@ from ..errors import InputError
 from ..fields import FIELDS
 from ..plain import Json, Plain, Strings
 from .base import name_order
-from .cells import arrow_of, coded_cells, first_true, number_cells, numbers_of, plain
-from .columns import WIDE, usual_field
+from .cells import (
+    arrow_of,
+    coded_cells,
+    first_true,
+    flat_list,
+    number_cells,
+    numbers_of,
+    plain,
+)
+from .columns import WIDE, Feed, usual_field
 
 HEAD_ROWS = 1024  # rows that say what a column holds
 _LABEL = re.compile(r"label|class|(class|display)_?name|category|name|value")
@@ -51,7 +59,19 @@ PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
 _SHOWN = 60
 _EXPECTED = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
 
-Form = Literal["every class", "best class", "numbers by class", "vector", "percents", "fields"]
+_MOST_SHARES = 50  # columns of probabilities that are held against 100
+_HUNDREDTH = 0.5  # by which percents with decimals may miss 100
+
+Form = Literal[
+    "every class",
+    "best class",
+    "numbers by class",
+    "vector",
+    "percents",
+    "hundredths",
+    "list of hundredths",
+    "fields",
+]
 
 
 class Pairs(NamedTuple):
@@ -95,6 +115,10 @@ class Unfolded:
         match self.form:
             case "percents":
                 return {self.column: _of_percents(cells, self.column)}
+            case "hundredths":
+                return {self.column: _hundredth(cells)}
+            case "list of hundredths":
+                return {self.column: _of_hundredths(cells)}
             case "fields":
                 return self._of_fields(cells)
         cells = _parsed(cells, self.column) if self.text else cells
@@ -630,6 +654,61 @@ def unfold(
     beside = _named_beside(reader, columns, mapping)
     chosen = _each_alone(reader, names, columns, mapping) if beside is None else [beside]
     return _applied(chosen, columns, mapping, as_is)
+
+
+def hundredths(reader: Any, feed: Feed | None) -> tuple[Unfolded, ...]:
+    """Columns of probabilities of all classes, or lists of them, that are percents without a sign: numbers from 0 to
+    100, some above 1, which sum to 100 in every one of the first rows. A lone column tells nothing.
+    """
+    if feed is None or feed.lone or not {*feed.columns} <= {*reader.columns}:
+        return ()
+    shares, lists = feed.columns, not feed.wide
+    if len(shares) > _MOST_SHARES:
+        return ()
+    try:
+        kinds = dict.fromkeys(shares, "numbers" if lists else "number")
+        batch = next(iter(reader.tables(kinds, HEAD_ROWS)), None)
+        numbers = None if batch is None else _side_by_side(batch, shares, lists)
+    except (InputError, ValueError, TypeError, pa.ArrowException):
+        return ()  # said where they are read
+    if numbers is None or not _sum_to_100(numbers[np.isfinite(numbers).all(axis=1)]):
+        return ()
+    form: Form = "list of hundredths" if lists else "hundredths"
+    return tuple(Unfolded(name, form, (name,)) for name in shares)
+
+
+def _side_by_side(batch: Any, names: Sequence[str], are_lists: bool) -> Array:
+    """The numbers of columns, or of the lists in the only one, (row, class)."""
+    if not are_lists:
+        cells = [number_cells(batch.column(name), name) for name in names]
+        return np.column_stack(cells)
+    values, size = flat_list(plain(batch.column(names[0])), names[0])
+    return number_cells(values, names[0]).reshape(-1, size)
+
+
+def _sum_to_100(numbers: Array) -> bool:
+    """Whether numbers of all classes, (row, class), are percents."""
+    if not numbers.size or numbers.min() < 0 or numbers.max() <= 1 or numbers.shape[1] < 2:
+        return False
+    are_whole = bool((numbers == np.round(numbers)).all())
+    slack = max(_HUNDREDTH, numbers.shape[1] / 2 * are_whole)
+    return bool((np.abs(numbers.sum(axis=1) - 100) <= slack).all())
+
+
+def _of_hundredths(cells: Any) -> Any:
+    """Lists of percents as lists of shares of 1; an empty cell is told where they are read."""
+    cells = plain(cells)
+    if cells.null_count:
+        return cells
+    values, offsets = _flat(cells)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), _hundredth(values))
+
+
+def _hundredth(percents: Any) -> Any:
+    """Numbers as shares of 1, null where they are."""
+    numbers = plain(percents).cast(pa.float64())
+    mask = None if not numbers.null_count else ~_valid(numbers)
+    return pa.array(numbers.to_numpy(zero_copy_only=False) / 100, mask=mask)
 
 
 def _each_alone(

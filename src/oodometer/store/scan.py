@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 TYPE = "type of "  # what a fact of a column is called
 MOST_CELLS = 8_000_000  # numbers in a batch, however many classes a row has
+# how cells that are unfolded are read, where not as they are written
+_NUMBERS: dict[str, Kind] = {"hundredths": "number", "list of hundredths": "numbers"}
 _FEWEST = 1024  # rows of a batch that conditions are asked of: of a few that are wanted the first may stand far down
 
 
@@ -248,7 +250,9 @@ class Piece:
         for nested in self.unfolded:
             requested = [name for name in nested.gives if out.pop(name, None) is not None]
             read = filter(None, (nested.column, nested.named_by) if requested else ())
-            out |= dict.fromkeys(read, "text" if reader.text else "raw")
+            kind: Kind = "text" if reader.text else "raw"
+            kind = _NUMBERS.get(nested.form, kind)
+            out |= dict.fromkeys(read, kind)
         return out or {reader.columns[0]: "any"}
 
     def _unfolded(self, batch: Any, names: Sequence[str], done: int) -> Any:

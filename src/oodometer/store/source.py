@@ -145,6 +145,25 @@ def _unfolded(
     return [replace(piece, unfolded=unfolded) for piece in pieces], columns, mapping
 
 
+def _with_shares(pieces: Sequence[Piece], layout: Layout) -> Sequence[Piece]:
+    """Pieces whose percents of all classes are shares of 1, where the first rows show that they are percents."""
+    from .nested import hundredths
+
+    feed = layout.feeds.get("probabilities")
+    before = {name for piece in pieces[:1] for nested in piece.unfolded for name in nested.gives}
+    if feed is None or not pieces or before & {*feed.columns}:
+        return pieces
+    percents = hundredths(pieces[0].reader, feed)
+    return [replace(piece, unfolded=(*piece.unfolded, *percents)) for piece in pieces]
+
+
+def _said_of_percents(pieces: Sequence[Piece]) -> Strings:
+    """A line on columns of percents that are read as shares of 1."""
+    names = [n.column for n in (pieces[0].unfolded if pieces else ()) if "hundredths" in n.form]
+    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return (f"{listed} sum to 100 in every row: read as percents",) if names else ()
+
+
 class _Place(NamedTuple):
     """Where a class comes first; the row, from 1 on, is None where the column names the class and no cell holds it."""
 
@@ -198,7 +217,8 @@ class ReaderSource(Source):
             readers = [piece.reader.bound(layout) for piece in pieces]
         except InputError as error:
             raise error.at(file=path) from None
-        self.pieces = tuple(map(_with_reader, pieces, readers))
+        self.pieces = tuple(_with_shares([*map(_with_reader, pieces, readers)], layout))
+        self.notes = (*notes, *_said_of_percents(self.pieces))
         if _rows_of(self.pieces) == 0:
             raise no_rows(path)
         if how.where:

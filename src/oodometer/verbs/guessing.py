@@ -242,6 +242,11 @@ class _Reader:
         """The numbers of columns side by side, (row, column)."""
         return np.column_stack([self.column[c].numbers for c in columns])
 
+    def _of_classes(self, columns: Iterable[str]) -> Array:
+        """The probabilities of classes, (row, class); of columns that hold percents a hundredth."""
+        numbers = self._numbers(columns)
+        return numbers / 100 if numbers.shape[1] > 1 and np.nanmax(numbers) > 1 else numbers
+
     def _lacking(self, columns: Iterable[str]) -> list[str]:
         """Columns that none of the files without labels has, where there are such files."""
         column_sets = [file.columns for file in self.others]
@@ -654,10 +659,18 @@ class _Reader:
         return f"prob_{positive}", doubt
 
     def _blocks(self) -> list[dict[str, str]]:
-        """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1;
-        column -> class.
+        """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1, or
+        to 100; column -> class.
         """
         shares = [c for c in self.own if self.column[c].is_unit]
+        percents = [c for c in self.own if self.column[c].is_unit or self.column[c].is_hundredth]
+        out = self._blocks_of(shares)
+        if len(percents) > max(1, len(shares)):
+            out |= self._blocks_of(percents)
+        return [*out.values()]
+
+    def _blocks_of(self, shares: Sequence[str]) -> dict[frozenset[str], dict[str, str]]:
+        """The blocks of `_blocks` among these columns, by their columns."""
         # called by the classes alone, of which some may have no label
         bare = {c: c for c in shares if self.usual[c] is None and c not in self.renamings}
         out: dict[frozenset[str], dict[str, str]] = {}
@@ -672,7 +685,7 @@ class _Reader:
                     if named is not None:
                         out.setdefault(frozenset(block), named)
                         break
-        return [*out.values()]
+        return out
 
     def _class_lists(self, shares: Sequence[str], bare: list[str]) -> list[list[str]]:
         """Classes that columns may be named by: of answer and truth, else of what may be one, else the names of columns
@@ -739,7 +752,7 @@ class _Reader:
         self, columns: dict[str, str], p: Array | None = None
     ) -> dict[str, str] | None:
         """Columns with the names that the labels have for what they count or name; None where rows contradict."""
-        p = self._numbers(columns) if p is None else p
+        p = self._of_classes(columns) if p is None else p
         column = self.of("label") or self.of("prediction")
         if not np.allclose(np.nansum(p, axis=1), 1, atol=0.02):
             return None
@@ -874,7 +887,7 @@ class _Reader:
         """Standard errors by which the label goes with the decision, else with the probabilities, beyond chance."""
         if decision is not None:
             return decision.goes_with(label)
-        p, names = self._numbers(wide), [*wide.values()]
+        p, names = self._of_classes(wide), [*wide.values()]
         if len(wide) == 1:
             names += [name for name in label.classes if name != names[0]][:1]
             p = np.hstack([p, 1 - p])
