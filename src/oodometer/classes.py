@@ -685,7 +685,9 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
         listing = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
         kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, ClassesError)
         cell = distinct[codes.flat[int(np.argmax(bad))]]
-        naming = _naming_of_classes(cell, classes)
+        naming = None
+        if not _is_minus_one(cell, distinct, classes):
+            naming = _naming_of_classes(cell, classes)
         remedy = "" if naming else _remedy_for_class(cell, distinct, classes, field)
         refuse(
             bad,
@@ -722,6 +724,12 @@ def encode_positions(value: Any, column: str) -> Array:
     return out
 
 
+def _is_minus_one(cell: Any, distinct: Collection[Any], classes: ClassNames) -> bool:
+    """Whether a label is -1 beside 1 alone, where the classes are two others."""
+    texts = {str(value) for value in distinct if value is not None}
+    return str(cell) == "-1" and texts == {"-1", "1"} and {*classes} == {0, 1}
+
+
 def _naming_of_classes(cell: Any, classes: ClassNames) -> str | None:
     """How classes that only count columns get the names that the labels have; None where they have names."""
     if not isinstance(cell, str) or not all(isinstance(c, int) for c in classes):
@@ -737,6 +745,9 @@ def _remedy_for_class(
     cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label"
 ) -> str:
     """What to do about a class that is not among the known ones."""
+    if _is_minus_one(cell, distinct, classes):
+        both = "if -1 is the other class, name both, --classes -1,1"
+        return f"{both}; null means that the truth is unknown"
     if _other_numbering(distinct, classes)(cell):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...]"
     near = [

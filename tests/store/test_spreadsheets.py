@@ -178,6 +178,6 @@ def test_what_sums_to_100_in_some_rows_only_is_an_error() -> None:
 
 def test_the_composition_of_a_soil_is_no_answer() -> None:
     names = ("sand", "silt", "clay")
-    soil = {name: cells for name, cells in zip(names, PERCENTS.values(), strict=True)}
+    soil = dict(zip(names, PERCENTS.values(), strict=True))
     found = oodometer.evaluate(TABLE[["label", "prediction"]].assign(**soil))
     assert "brier" not in found.metrics

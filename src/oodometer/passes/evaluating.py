@@ -438,10 +438,12 @@ def _no_truth(source: Source) -> MissingColumnsError:
             file=source.name,
         )
     expected = "at least one row of known truth: `correct`, `label` with `prediction` or `probabilities`, or a `score`"
+    others = ", ".join(source.own_columns[:6])
+    naming = f"name it, --map COLUMN=label ({others})" if others else "add the column"
     return MissingColumnsError(
         expected,
         got="none",
-        remedy="add the column, or estimate without labels: `oodometer estimate`",
+        remedy=f"{naming}, or estimate without labels: `oodometer estimate`",
         file=source.name,
     )
 

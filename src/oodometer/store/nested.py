@@ -20,15 +20,7 @@ from ..errors import InputError
 from ..fields import FIELDS
 from ..plain import Json, Plain, Strings
 from .base import name_order
-from .cells import (
-    arrow_of,
-    coded_cells,
-    first_true,
-    flat_list,
-    number_cells,
-    numbers_of,
-    plain,
-)
+from .cells import arrow_of, coded_cells, first_true, flat_list, number_cells, numbers_of, plain
 from .columns import WIDE, Feed, usual_field
 
 HEAD_ROWS = 1024  # rows that say what a column holds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -548,11 +549,18 @@ class ReaderSource(Source):
             return pair  # columns of true and false are seen as 1 and 0
         classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
         if len(classes) != 2:
+            column = next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone)
+            are_numbers = {*map(str, seen)} <= {"0", "1"} and len(seen) == 2
+            are_none = not seen and "label" not in self.layout.feeds
+            remedy = "" if are_numbers else "name both, --classes a,b"
+            if are_numbers or are_none:
+                told = shlex.quote(f"{column}=1")
+                remedy += "; or, " * are_none + f"if {lone} is what 1 stands for, --positive {told}"
             raise InputError(
                 f"two classes, {lone!r} and another one",
                 got=", ".join(map(repr, classes[:6])),
-                column=next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone),
-                remedy="name both, --classes a,b",
+                column=column,
+                remedy=remedy,
             )
         return tuple(sorted(classes, key=str))
 

@@ -659,8 +659,8 @@ class _Reader:
         return f"prob_{positive}", doubt
 
     def _blocks(self) -> list[dict[str, str]]:
-        """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1, or
-        to 100; column -> class.
+        """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1,
+        or to 100; column -> class.
         """
         shares = [c for c in self.own if self.column[c].is_unit]
         percents = [c for c in self.own if self.column[c].is_unit or self.column[c].is_hundredth]
