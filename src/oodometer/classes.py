@@ -212,6 +212,14 @@ _YES |= {"success", "1"}
 _NO = frozenset(("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent"))
 _NO |= {"failure", "0"}
 YES_AND_NO = _YES | _NO
+_NOT = {
+    "no",
+    "not",
+    "non",
+    "neg",
+    "negative",
+    "false",
+}  # words of a name that is of the lower class
 _CLEAR = 3.0  # standard errors between a mean and a share that are not of one class
 
 
@@ -227,6 +235,21 @@ def positive_of(classes: Sequence[int | str]) -> str | None:
     yes = [name for name in names if name.strip().lower() in _YES]
     no = [name for name in names if name.strip().lower() in _NO]
     return yes[0] if len(yes) == len(no) == 1 else None
+
+
+def lower_class(words: Collection[str], classes: Sequence[str]) -> list[str]:
+    """The lower one of two classes that are numbers, where the words of a column's name say 0, or no.
+
+    >>> lower_class(["proba", "0"], ["0", "1"]), lower_class(["p", "not", "fraud"], ["0", "1"])
+    (['0'], ['0'])
+    >>> lower_class(["score", "10"], ["0", "1"]), lower_class(["p", "no"], ["paid", "not"])
+    ([], [])
+    """
+    if not all(name.removeprefix("-").isdecimal() for name in classes):
+        return []
+    digits = {digit for word in words for digit in re.findall(r"\d+", word)}
+    is_first = digits == {"0"} and "0" in classes
+    return [min(classes, key=int)] if is_first or _NOT & {*words} else []
 
 
 def class_by_share(p: Array, labels: Array, classes: Sequence[str]) -> str | None:

@@ -21,6 +21,7 @@ from ..classes import (
     ClassNames,
     are_decimals,
     is_word,
+    lower_class,
     named_classes,
     proved_classes,
     refuse_ids_among,
@@ -60,6 +61,7 @@ from .columns import (
     Kind,
     Layout,
     TimeFormat,
+    bare_name,
     class_names,
     order_in,
     unread_renamings,
@@ -554,8 +556,11 @@ class ReaderSource(Source):
             are_none = not seen and "label" not in self.layout.feeds
             remedy = "" if are_numbers else "name both, --classes a,b"
             if are_numbers or are_none:
-                told = shlex.quote(f"{column}=1")
-                remedy += "; or, " * are_none + f"if {lone} is what 1 stands for, --positive {told}"
+                words = bare_name(str(lone)).split("_")
+                order = ("0", "1") if lower_class(words, ("0", "1")) else ("1", "0")
+                first, other = (shlex.quote(f"{column}={number}") for number in order)
+                of = f"{lone} is {order[0]} of 0 and 1"
+                remedy += "; or, " * are_none + f"if {of}, --positive {first}, else {other}"
             raise InputError(
                 f"two classes, {lone!r} and another one",
                 got=", ".join(map(repr, classes[:6])),

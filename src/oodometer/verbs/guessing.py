@@ -19,7 +19,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
-from ..classes import NEARLY_ALL, is_word, positive_of
+from ..classes import NEARLY_ALL, is_word, lower_class, positive_of
 from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
@@ -631,7 +631,8 @@ class _Reader:
         """
         column, (first, second) = self.column[name], label.classes
         words = bare_name(name).split("_")
-        named = [c for c in label.classes if bare_name(c) in words and not c.isdigit()]
+        named = [c for c in label.classes if bare_name(c) in words and not bare_name(c).isdigit()]
+        named = named or lower_class(words, label.classes)
         positive = (
             named[0] if len(named) == 1 else positive_of(label.classes) or column.likelier(label)
         )
@@ -655,8 +656,9 @@ class _Reader:
         beyond = beyond_chance(np.column_stack([rest, p]), [negative, positive], label.texts)
         if abs(beyond) < BEYOND:
             return f"prob_{positive}", f"{name}, which goes with the label no better than chance"
-        doubt = f"{name}, which is higher where the label is {negative}" if beyond < 0 else ""
-        return f"prob_{positive}", doubt
+        hint = f"(of {negative}: --positive {shlex.quote(f'{name}={negative}')})"
+        doubt = f"{name}, which is higher where the label is {negative} {hint}"
+        return f"prob_{positive}", doubt if beyond < 0 else ""
 
     def _blocks(self) -> list[dict[str, str]]:
         """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1,
