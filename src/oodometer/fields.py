@@ -245,6 +245,8 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
         expected, got, remedy = "probabilities between 0 and 1", f"{array[row, worst]:.6g}", logits
     else:
         remedy = f"{logits}; if a class is missing, give all of them"
+        if len(sums) > 1 and array.max() <= 1 and np.median(sums) > 1:
+            remedy = "if each class is scored against the rest, divide every row by its sum"
         if abs(sums[row] - 1) <= _HALF_PRECISION:
             remedy += (
                 "; if the model computed in half precision (bfloat16), take the softmax in float32"

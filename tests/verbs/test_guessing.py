@@ -610,3 +610,48 @@ def test_a_truth_beside_nothing_that_is_read_is_an_error_that_names_what_is_not(
         InputError, match=r"expected an answer .* \(pred_a, pred_b\); name the column"
     ):
         oodometer.evaluate({"label": Y, "pred_a": D, "pred_b": 1 - D})
+
+
+RANKED = np.argsort(-Q, axis=1)
+SORTED = -np.sort(-Q, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "first", "most"),
+    [
+        ("label_{}", "score_{}", 1, 3),
+        ("top{}_class", "top{}_prob", 1, 2),
+        ("Class {}", "P {}", 0, 3),
+    ],
+)
+def test_classes_by_rank_are_the_prediction_and_its_confidence(
+    name: str, score: str, first: int, most: int
+) -> None:
+    ranks = range(first, first + most)
+    table = {name.format(rank): KINDS[RANKED[:, k]] for k, rank in enumerate(ranks)}
+    table |= {score.format(rank): SORTED[:, k] for k, rank in enumerate(ranks)}
+    plain = oodometer.evaluate({"label": Y3, "prediction": D3, "confidence": Q.max(axis=1)})
+    for truth in ("label", "actual"):
+        found = oodometer.evaluate({truth: Y3, **table})
+        assert found["accuracy"].value == plain["accuracy"].value
+        assert found["brier"].value == pytest.approx(plain["brier"].value)
+    estimated = oodometer.estimate(
+        {"label": Y3, **table}, table, methods=["ac"], backtest=None, diagnosis=False
+    )
+    assert estimated["ac"].value == pytest.approx(Q.max(axis=1).mean())
+    # scores of classes in the order of their names are no ranks
+    wide = {score.format(rank): Q[:, k] for k, rank in enumerate(ranks)}
+    if first:
+        with pytest.raises(InputError):
+            oodometer.evaluate({"label": Y3, **table, **wide})
+    else:
+        found = oodometer.evaluate({"label": Y3, **table, **wide})
+        assert found["accuracy"].value == plain["accuracy"].value
+
+
+def test_probabilities_that_fall_in_every_row_are_warned_of() -> None:
+    table = {"label": 1 + Q.argmax(axis=1), **{f"prob_{k + 1}": SORTED[:, k] for k in range(3)}}
+    said = "prob_1, prob_2, ... fall from the first to the last in every row"
+    assert any(said in line for line in oodometer.evaluate(table).warnings)
+    table |= {f"prob_{k + 1}": Q[:, k] for k in range(3)}
+    assert not any(said in line for line in oodometer.evaluate(table).warnings)

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Any, cast
 
 import numpy as np
@@ -46,6 +46,7 @@ _MOST_GIVEN = 50  # columns of all classes that are held against a label which a
 _ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if the order of the names is the columns'
 _ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
 _BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
+_NUMBERED = re.compile(r"(\D*)(\d+)(\D*)")  # a column of a rank
 _WIDE = ("prob_", "logit_")  # before the name of a class
 _LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
 _LOGIT_OF = re.compile(
@@ -190,6 +191,14 @@ def _between(columns: Sequence[str], head: str, tail: str) -> dict[str, str]:
     """Columns of this head and tail, with what stands between."""
     around = re.compile(f"{re.escape(head)}(.+){re.escape(tail)}", re.DOTALL)
     return {c: match[1] for c in columns if (match := around.fullmatch(c))}
+
+
+def _counts(group: Collection[int]) -> bool:
+    """Whether numbers count from 0 or 1 on, two at least."""
+    return len(group) > 1 and sorted(group) in (
+        [*range(len(group))],
+        [*range(1, len(group) + 1)],
+    )
 
 
 class _Reader:
@@ -372,6 +381,7 @@ class _Reader:
             self.usual[self._release("prediction")] = "prediction"
         if self.asked.apart:
             self._only_answer()
+        self._take_ranked()
         self._contest_answer()
         if truth:
             self._contest()
@@ -401,6 +411,42 @@ class _Reader:
             more=self._times_and_ids(keys),
             features=self._inputs(keys),
         )
+
+    def _take_ranked(self) -> None:
+        """Read the first of classes by rank as the prediction, and the first of their scores as its confidence."""
+        groups: dict[tuple[str, str], dict[int, str]] = {}
+        for c in self.own:
+            if (match := _NUMBERED.fullmatch(c)) is not None:
+                groups.setdefault((match[1], match[3]), {})[int(match[2])] = c
+        ranks = [
+            [*dict(sorted(group.items())).values()] for group in groups.values() if _counts(group)
+        ]
+        scores = [columns for columns in ranks if self._fall(columns)]
+        classes = [columns for columns in ranks if self._are_ranked_classes(columns)]
+        if self.of("prediction") or len(scores) != 1 or len(classes) != 1:
+            return
+        if len(scores[0]) != len(classes[0]):
+            return
+        ranked = {*scores[0], *classes[0]}
+        self.own = tuple(c for c in self.own if c not in ranked)
+        self.scored = [c for c in self.scored if c not in ranked]
+        self.renamings |= {classes[0][0]: "prediction", scores[0][0]: "confidence"}
+        self.has_scores = True
+
+    def _fall(self, columns: Sequence[str]) -> bool:
+        """Whether columns between 0 and 1 fall from the first to the last in every row."""
+        if not all(self.column[c].is_unit for c in columns):
+            return False
+        numbers = self._numbers(columns)
+        return self.column[columns[0]].varies and not (np.diff(numbers, axis=1) > 0).any()
+
+    def _are_ranked_classes(self, columns: Sequence[str]) -> bool:
+        """Whether columns hold classes that differ from each other in every row."""
+        texts = [self.column[c].texts for c in columns]
+        if not all(self.column[c].classes and not self.column[c].is_share for c in columns):
+            return False
+        pairs = combinations(texts, 2)
+        return not any(((a == b) & (a != np.array(None))).any() for a, b in pairs)
 
     def _pairs_by_name(self, free: Sequence[str]) -> list[tuple[str, str]]:
         """Answers and truths whose names are forms of one word, as `predicted_x` and `x`, and whose classes meet."""

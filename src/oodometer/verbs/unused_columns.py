@@ -121,13 +121,15 @@ def said_of_sorted_lists(source: Source) -> list[str]:
     as the likeliest answers of a model do: then the first entry is not the first class.
     """
     feed = source.layout.feeds.get("probabilities") if hasattr(source, "layout") else None
-    if feed is None or feed.wide:
+    if feed is None or not all(name.isdecimal() for name in feed.suffixes or ()):
         return []
     p = _first_probabilities(source)
     are_many = len(p) >= _FEWEST_LISTS and p.shape[1] > 2 and len(np.unique(p[:, 0])) > 2
     if not are_many or (np.diff(p, axis=1) > 0).any():
         return []
     what = f"{feed.columns[0]} falls from the first entry to the last in every row"
+    if feed.wide:
+        what = f"{feed.columns[0]}, {feed.columns[1]}, ... fall from the first to the last in every row"
     why = "if that is the order of rank and not of the classes, the accuracy is wrong"
     return [f"{what}: {why}; name the class of each entry"]
 
@@ -158,7 +160,7 @@ def _first_probabilities(source: Source) -> Array:
         closing(cast(Any, source.batches(("probabilities",)))) as batches,
     ):
         first = next(batches, None)
-        if first is not None and first.classes == tuple(range(first.probabilities.shape[1])):
+        if first is not None and all(isinstance(name, int) for name in first.classes or ()):
             return np.asarray(first.probabilities)
     return np.zeros((0, 1))
 
