@@ -32,8 +32,9 @@ from ..store.harness.shaped import battles_of_shape
 from ..store.record_table import as_table
 from ..store.shapes import SHAPES
 from .confidences import needs_reading, with_confidences
-from .guessing import Asked, guess, opened_raw
+from .guessing import Asked, Guessing, guess, opened_raw
 from .metric_names import MetricNames, metric_names, refuse_metrics, where_option
+from .opening import Opener
 from .read_battles import BattleRows, Battles, battle_rows, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
@@ -96,10 +97,26 @@ class _Table:
 
     @property
     def renamed_for_others(self) -> dict[str, str]:
-        """The renamings that the other commands need: `id` they take by themselves."""
+        """The renamings that the other commands need: `id` they take by themselves, and what they guess alike."""
         if not self.is_file:
             return {}
-        return {c: ours for c, ours in self.renamed.items() if c in self.columns and ours != "id"}
+        needed = {c: ours for c, ours in self.renamed.items() if c in self.columns and ours != "id"}
+        texts = {c: ours for c, ours in needed.items() if ours in ("input", "output")}
+        others = {c: ours for c, ours in needed.items() if c not in texts}
+        return texts if others and self._is_guessed(others) else needed
+
+    def _is_guessed(self, renamings: Mapping[str, str]) -> bool:
+        """Whether commands that are given the file alone read it as with these renamings, or as such a reference."""
+        wanted = as_source(self.given, mapping=dict(renamings)).layout.feeds
+        for shared in (False, True):
+            opener = Opener(None, guessing=Guessing(shared=shared))
+            try:
+                feeds = opener.open(self.given).layout.feeds
+            except InputError:
+                return False
+            if {*feeds.values()} != {*wanted.values()}:
+                return False
+        return True
 
     def is_free(self, name: str) -> bool:
         """Whether a column is nothing yet."""
