@@ -63,6 +63,7 @@ Form = Literal[
     "hundredths",
     "list of hundredths",
     "fields",
+    "record",
 ]
 
 
@@ -79,7 +80,7 @@ class Pairs(NamedTuple):
 class Unfolded:
     """A column of the file whose cells are read as the columns ``gives``: of each of ``classes``, of the best class and
     its score, or of numbers. ``text``: cells are JSON, or what Python prints; ``named_by``: another column that has the
-    classes of each row's scores.
+    classes of each row's scores; ``within``: the field of a record that has them, beside others of single values.
     """
 
     column: str
@@ -88,6 +89,7 @@ class Unfolded:
     classes: Strings = ()
     text: bool = False
     named_by: str = ""
+    within: str = ""
 
     def columns_of(self, cells: Any) -> Json:
         """The columns that the cells give, by name. Raises `InputError` for a row that holds something else."""
@@ -117,6 +119,8 @@ class Unfolded:
         match self.form:
             case "vector":
                 return {self.column: _of_vectors(cells, self.column)}
+            case "record":
+                return self._of_record(cells)
             case "numbers by class":
                 return self._of_numbers(cells)
             case "best class":
@@ -132,6 +136,18 @@ class Unfolded:
             output: cells.field(name) if name in present else lacking
             for output, name in zip(self.gives, self.classes, strict=True)
         }
+
+    def _of_record(self, cells: Any) -> Json:
+        """The single values of records, and the probabilities in the field that has them."""
+        _refuse_rows(~_valid(cells), self.column, "an answer", cells)
+        inner, prefix = cells.field(self.within), f"{self.column}.{self.within}"
+        by_class = {f"{prefix}.{name}": name for name in self.classes}
+        alone = [name for name in self.gives if name not in by_class and name != prefix]
+        out = {name: cells.field(name.removeprefix(f"{self.column}.")) for name in alone}
+        if not by_class:
+            return out | {prefix: inner}
+        numbers = replace(self, form="numbers by class", gives=(*by_class,))
+        return out | numbers._of_numbers(inner)
 
     def _of_numbers(self, cells: Any) -> Json:
         """The numbers of objects whose fields are the classes."""
@@ -421,7 +437,7 @@ def odd_cell(value: Any, name: str) -> bool:
             bare.endswith("%") and PERCENT.fullmatch(bare) is not None
         )
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
-        return usual_field(name) == "probabilities" or _are_classes(name)
+        return usual_field(name) == "probabilities" or _are_classes(name) or name == "prediction"
     return isinstance(value, (list, dict))
 
 
@@ -437,7 +453,9 @@ def odd_columns(schema: Any) -> Strings:
             pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
         )
         listed = inner is not None and not pt.is_dictionary(kind)
-        listed = listed and (usual == "probabilities" or _are_classes(field.name))
+        listed = listed and (
+            usual == "probabilities" or _are_classes(field.name) or field.name == "prediction"
+        )
         text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
         named = usual in _ANSWERS or field.name in _ANSWERS or field.name.startswith("prob_")
         if nested or listed or (text and (named or _may_answer(field.name))):
@@ -507,6 +525,8 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     first = values[0]
     if _is_vector(first):
         return _of_vector(column, seen, ours)
+    if (record := _of_record(column, seen)) is not None:
+        return record
     rows = [_answers_of(value) for value in values]
     answers = [row for row in rows if row is not None]
     if len(answers) < len(rows):
@@ -514,6 +534,38 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     return _of_answers(
         column, answers, not isinstance(first, dict) or bool(keys_of(first)[0]), seen
     )
+
+
+def _of_record(column: str, seen: _Seen) -> Unfolded | None:
+    """Records of single values and, in one field that is called so, the probabilities of all classes."""
+    if seen.maps or not all(isinstance(value, dict) for value in seen.values):
+        return None
+    first = seen.values[0]
+    nested = [key for key in first if isinstance(first[key], (dict, list))]
+    within = [k for k in nested if "probabilities" in (k, usual_field(str(k)))]
+    alone = [key for key in first if all(_is_single(value.get(key)) for value in seen.values)]
+    if len(within) != 1 or not alone:
+        return None
+    (key,) = within
+    inner = [value.get(key) for value in seen.values]
+    classes = tuple(map(class_text, first[key])) if isinstance(first[key], dict) else ()
+    rows = [[*value.values()] if isinstance(value, dict) else value for value in inner]
+    if not all(_are_shares(row) and len(row) == len(rows[0]) for row in rows):
+        return None
+    prefix = f"{column}.{key}"
+    answers = [f"{prefix}.{name}" for name in classes] or [prefix]
+    gives = (*(f"{column}.{name}" for name in alone), *answers)
+    return Unfolded(column, "record", gives, classes, seen.text, within=key)
+
+
+def _is_single(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _are_shares(row: Any) -> bool:
+    """Whether a list holds probabilities of all classes."""
+    numbers = _is_list(row) and len(row) > 1 and all(map(_is_number, row))
+    return numbers and _sums_to_one(row)
 
 
 def _is_list(value: Any) -> bool:
@@ -539,6 +591,8 @@ def _of_vector(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     if is_list and ours in _VECTORS and (seen.json or not seen.text):
         return None
     named = usual_field(column) == "probabilities" or ours in _VECTORS
+    called = column == "prediction" or usual_field(column) == "prediction"
+    named = named or (called and ours == column and all(map(_are_shares, seen.values)))
     return Unfolded(column, "vector", (column,), text=seen.text) if named else None
 
 
@@ -611,10 +665,27 @@ def renamings_of(unfolded: Unfolded) -> dict[str, str]:
         return {} if unfolded.column in _VECTORS else {unfolded.column: "probabilities"}
     if unfolded.form in ("percents", "fields"):
         return {}
+    if unfolded.form == "record":
+        return _renamings_of_record(unfolded)
     return {
         column: f"prob_{name}"
         for column, name in zip(unfolded.gives, unfolded.classes, strict=True)
     }
+
+
+def _renamings_of_record(unfolded: Unfolded) -> dict[str, str]:
+    """The probabilities of a record, and the decision beside them, where one of its values is called so."""
+    size = max(len(unfolded.classes), 1)
+    alone, answers = unfolded.gives[:-size], unfolded.gives[-size:]
+    out = dict.fromkeys(answers, "probabilities")
+    if unfolded.classes:
+        names = zip(answers, unfolded.classes, strict=True)
+        out = {column: f"prob_{name}" for column, name in names}
+    fields = {column: column.removeprefix(f"{unfolded.column}.") for column in alone}
+    decided = [
+        c for c, name in fields.items() if name == "class" or usual_field(name) == "prediction"
+    ]
+    return out | (dict.fromkeys(decided, "prediction") if len(decided) == 1 else {})
 
 
 class Unfolding(NamedTuple):
@@ -887,7 +958,7 @@ def _applied(
                 for theirs, ours in renamings_of(unfolded).items()
                 if ours not in other_fields
             }
-            if unfolded.form == "fields":
+            if unfolded.form in ("fields", "record"):
                 out += unfolded.gives
             elif unfolded.form in ("vector", "percents"):
                 out += [column] * (column not in as_is)

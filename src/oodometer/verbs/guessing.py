@@ -50,7 +50,7 @@ _NUMBERED = re.compile(r"(\D*)(\d+)(\D*)")  # a column of a rank
 _WIDE = ("prob_", "logit_")  # before the name of a class
 _LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
 _LOGIT_OF = re.compile(
-    r"(?i)(logits?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
+    r"(?i)(logits?|log_?prob(?:s|ability|abilities)?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
 )  # one of several, of a class
 
 
