@@ -212,14 +212,22 @@ _YES |= {"success", "1"}
 _NO = frozenset(("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent"))
 _NO |= {"failure", "0"}
 YES_AND_NO = _YES | _NO
-_NOT = {
-    "no",
-    "not",
-    "non",
-    "neg",
-    "negative",
-    "false",
-}  # words of a name that is of the lower class
+# words of a name of scores that say no class
+_OF_SCORES = frozenset(
+    [
+        "p",
+        "prob",
+        "probs",
+        "proba",
+        "probability",
+        "probabilities",
+        "score",
+        "scores",
+        "of",
+        "class",
+        "pred",
+    ]
+)
 _CLEAR = 3.0  # standard errors between a mean and a share that are not of one class
 
 
@@ -237,19 +245,28 @@ def positive_of(classes: Sequence[int | str]) -> str | None:
     return yes[0] if len(yes) == len(no) == 1 else None
 
 
-def lower_class(words: Collection[str], classes: Sequence[str]) -> list[str]:
-    """The lower one of two classes that are numbers, where the words of a column's name say 0, or no.
+def lower_class(
+    words: Sequence[str], classes: Sequence[str], truth: Collection[str] = ()
+) -> list[str]:
+    """The lower one of two classes that are numbers, where a column's name says 0, or no; else none.
 
-    >>> lower_class(["proba", "0"], ["0", "1"]), lower_class(["p", "not", "fraud"], ["0", "1"])
+    words : of the name. truth : words of the name of the labels: `no_show` is no class that is called no.
+
+    >>> lower_class(["proba", "0"], ["0", "1"]), lower_class(["probability", "no"], ["0", "1"])
     (['0'], ['0'])
+    >>> lower_class(["p", "not", "fraud"], ["0", "1"], ["is", "fraud"]), lower_class(["no", "show", "p"], ["0", "1"])
+    (['0'], [])
     >>> lower_class(["score", "10"], ["0", "1"]), lower_class(["p", "no"], ["paid", "not"])
     ([], [])
     """
     if not all(name.removeprefix("-").isdecimal() for name in classes):
         return []
     digits = {digit for word in words for digit in re.findall(r"\d+", word)}
+    rest = [word for word in words if word not in _OF_SCORES]
+    is_no = rest in (["no"], ["neg"], ["negative"], ["false"]) and rest[0] not in truth
+    is_not = len(rest) > 1 and rest[0] in ("not", "non") and {*rest[1:]} <= {*truth}
     is_first = digits == {"0"} and "0" in classes
-    return [min(classes, key=int)] if is_first or _NOT & {*words} else []
+    return [min(classes, key=int)] if is_first or is_no or (is_not and rest[0] not in truth) else []
 
 
 def class_by_share(p: Array, labels: Array, classes: Sequence[str]) -> str | None:

@@ -547,9 +547,7 @@ def test_a_truth_gives_its_name_to_the_scores_of_its_classes(tmp_path: Path) -> 
         assert oodometer.evaluate(source)["accuracy"].value == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize(
-    "name", ["proba_0", "class0_prob", "probability_no", "not_fraud_probability"]
-)
+@pytest.mark.parametrize("name", ["proba_0", "class0_prob", "probability_no"])
 @pytest.mark.parametrize("labels", [Y, 2 * Y - 1, Y.astype(bool)])
 def test_a_name_may_say_that_a_probability_is_of_the_lower_class(name: str, labels: Any) -> None:
     right = float((Y == D).mean())
@@ -560,6 +558,12 @@ def test_a_name_may_say_that_a_probability_is_of_the_lower_class(name: str, labe
     assert found["accuracy"].value == pytest.approx(right)
     with pytest.raises(InputError, match="which is higher where the label is"):
         oodometer.evaluate({"label": labels, name: P}, classes=classes)
+
+
+@pytest.mark.parametrize("name", ["no_show_probability", "failure_probability", "p_control"])
+def test_other_names_say_nothing_of_a_lower_class(name: str) -> None:
+    found = oodometer.evaluate({"label": Y, name: P}, positive=None if "p_" not in name else name)
+    assert found["accuracy"].value == pytest.approx((Y == D).mean())
 
 
 def test_decimals_beside_words_are_the_confidence_and_no_answer(tmp_path: Path) -> None:

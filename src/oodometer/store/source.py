@@ -557,7 +557,7 @@ class ReaderSource(Source):
             remedy = "" if are_numbers else "name both, --classes a,b"
             if are_numbers or are_none:
                 words = bare_name(str(lone)).split("_")
-                order = ("0", "1") if lower_class(words, ("0", "1")) else ("1", "0")
+                order = ("0", "1") if lower_class(words, ("0", "1"), words[1:]) else ("1", "0")
                 first, other = (shlex.quote(f"{column}={number}") for number in order)
                 of = f"{lone} is {order[0]} of 0 and 1"
                 remedy += "; or, " * are_none + f"if {of}, --positive {first}, else {other}"

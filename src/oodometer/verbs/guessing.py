@@ -678,7 +678,9 @@ class _Reader:
         column, (first, second) = self.column[name], label.classes
         words = bare_name(name).split("_")
         named = [c for c in label.classes if bare_name(c) in words and not bare_name(c).isdigit()]
-        named = named or lower_class(words, label.classes)
+        read = (c for c, ours in self.renamings.items() if ours == "label")
+        truth = bare_name(next(read, self.fed.get("label", ""))).split("_")
+        named = named or lower_class(words, label.classes, truth)
         positive = (
             named[0] if len(named) == 1 else positive_of(label.classes) or column.likelier(label)
         )
