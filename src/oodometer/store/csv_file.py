@@ -161,6 +161,7 @@ def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
 
 
 _HEAD = 1 << 20
+_SHORT = 1 << 16  # bytes of a block that first rows are read from
 _LOOKED_AT = 16  # rows whose cells may be nested, of which the first may be empty
 _LAST = ("]", "}", ")", "%", " ")  # what they end with
 _BLOCK = 8 << 20  # long, so that each batch is worth the work of asking all methods
@@ -309,6 +310,11 @@ class CsvReader(TextReader):
                         piece = piece.set_column(number, name, pointed)
                 yield piece
                 done += piece.num_rows
+
+    def first_rows(self, kinds: Mapping[str, Kind], rows: int) -> Any:
+        """As of any reader, from a block that is no longer than these need."""
+        short = replace(self, block=_SHORT)
+        return next(iter(short.tables(kinds, rows)), None)
 
     def _refuse_header(self, piece: Any, kinds: Mapping[str, Kind], done: int) -> None:
         """Raise `InputError` for a row that is the header line again, as where files are put one behind another."""

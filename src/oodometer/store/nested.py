@@ -730,7 +730,7 @@ def hundredths(reader: Any, feed: Feed | None) -> tuple[Unfolded, ...]:
         return ()
     try:
         kinds = dict.fromkeys(shares, "numbers" if lists else "number")
-        batch = next(iter(reader.tables(kinds, HEAD_ROWS)), None)
+        batch = reader.first_rows(kinds, HEAD_ROWS)
         numbers = None if batch is None else _side_by_side(batch, shares, lists)
     except (InputError, ValueError, TypeError, pa.ArrowException):
         return ()  # said where they are read

@@ -68,6 +68,10 @@ class Reader(ABC):
         """The reader once the meaning of its columns is known."""
         return self
 
+    def first_rows(self, kinds: Mapping[str, Kind], rows: int) -> Any:
+        """A record batch of the first rows, some of these many; None where there is none."""
+        return next(iter(self.tables(kinds, rows)), None)
+
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""
         return True
