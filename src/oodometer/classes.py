@@ -121,12 +121,16 @@ def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[A
 
     >>> spelt_otherwise(["Yes", "No"], ["Yes", "YES", "No"]), spelt_otherwise(["cat", "A"], ["cat", "a"])
     (('YES', 'Yes'), None)
+    >>> spelt_otherwise(["A", "B"], ["a", "b", "c"])
+    ('A', 'a')
     """
+    # letters are classes of their own beside each other, and one spelling where no column has both
+    least = 1 if {*labels}.isdisjoint({*others} - {None}) else 2
     for candidates, rest in ((labels, others), (others, labels)):
         alike = {
             _bare(value): value
             for value in rest
-            if isinstance(value, str) and len(_bare(value)) > 1
+            if isinstance(value, str) and len(_bare(value)) >= least
         }
         for value in candidates:
             if isinstance(value, str) and value not in rest and _bare(value) in alike:
@@ -511,8 +515,8 @@ def _plain_name(name: Any) -> int | str:
 
 
 TRUTH: dict[Hashable, int] = {
-    **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct", "pass", "passed"), 1),
-    **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect", "fail", "failed"), 0),
+    **dict.fromkeys((True, "true", "1", "1.0", "yes", "y", "correct", "pass", "passed"), 1),
+    **dict.fromkeys((False, "false", "0", "0.0", "no", "n", "incorrect", "fail", "failed"), 0),
     "": -1,
 }
 ABSTAINED = ("not_attempted", "not attempted", "abstained", "no answer", "refused", "refusal")

@@ -659,3 +659,21 @@ def test_probabilities_that_fall_in_every_row_are_warned_of() -> None:
     assert any(said in line for line in oodometer.evaluate(table).warnings)
     table |= {f"prob_{k + 1}": Q[:, k] for k in range(3)}
     assert not any(said in line for line in oodometer.evaluate(table).warnings)
+
+
+def test_letters_in_another_case_are_no_errors(tmp_path: Path) -> None:
+    letters = np.array(["A", "B", "C"])
+    table = pd.DataFrame(
+        {"label": letters[Q.argmax(1)], "prediction": np.char.lower(letters[Q.argmax(1)])}
+    )
+    table.to_csv(tmp_path / "a.csv", index=False)
+    for given in (table, tmp_path / "a.csv"):
+        with pytest.raises(InputError, match="expected one spelling of a class"):
+            oodometer.evaluate(given)
+    table.loc[0, "prediction"] = "A"  # now capitals and small letters are classes of one column
+    assert oodometer.evaluate(table).rows == ROWS
+
+
+def test_grades_of_confidence_are_no_percents() -> None:
+    with pytest.raises(InputError, match="these look like grades"):
+        oodometer.evaluate({"correct": Y, "confidence": 1 + (4 * P).round()})

@@ -414,3 +414,12 @@ def test_times_of_nanoseconds_are_read(tmp_path: Path) -> None:
     code += "; print(o.read(path).rows, len(o.evaluate(path, by='seen').slices))"
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
     assert (done.stdout.split(), done.returncode) == (["60", "3"], 0), done.stderr
+
+
+def test_a_flag_of_errors_is_no_verdict_on_what_is_right(tmp_path: Path) -> None:
+    flags = [k % 3 for k in range(60)]
+    path = rows(tmp_path / "a.csv", q=range(60), hallucination=[int(k == 0) for k in flags])
+    assert not any("hallucination" in q.command for q in oodometer.read(path).questions)
+    path = rows(tmp_path / "b.csv", q=range(60), is_correct=["N" if k == 0 else "Y" for k in flags])
+    found = oodometer.evaluate(path, mapping={"is_correct": "correct"}, metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx(2 / 3)

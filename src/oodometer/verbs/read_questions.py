@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from ..results.reading import Question
-from ..store.columns import as_options
+from ..store.columns import as_options, bare_name
 from .costs import is_cost
 from .guessing import opened_raw
 from .read_content import Content, files_in, plain_name
@@ -26,6 +27,9 @@ SURE = {
     "members",
 }
 """Fields that tell how sure a model is."""
+_OF_ERRORS = re.compile(  # columns whose yes is no praise
+    r"(.*_)?(hallucinat\w*|errors?|wrong|incorrect|mistakes?|fail(ed|ures?|s)?|violat\w*|toxic\w*|unsafe|refus\w*)(_.*)?"
+)
 _BESIDE = 10  # files that are looked at
 _NEEDS = {
     "OTHER": "another run of the same questions",
@@ -158,6 +162,7 @@ class _Asking:
             return
         judges = content.about.judges
         free = {n: c for n, c in content.columns.items() if n in judges or n not in content.taken}
+        free = {n: c for n, c in free.items() if not _OF_ERRORS.fullmatch(bare_name(n))}
         for name, cells in free.items():
             if cells.verdicts == "correct" and cells.distinct > 1:
                 words = (self.file, *self.options, "--map", f"{name}=correct")
