@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ..audits.joining import looking_like_keys, question_column
 from ..classes import ABSTAINED, verdict_number
-from ..errors import InputError
+from ..errors import InputError, OodometerError
 from ..fields import FIELDS
 from ..metrics.abstention import ANSWERED
 from ..metrics.mean_score import FAILED_GRADE
@@ -107,16 +107,15 @@ class _Table:
 
     def _is_guessed(self, renamings: Mapping[str, str]) -> bool:
         """Whether commands that are given the file alone read it as with these renamings, or as such a reference."""
-        wanted = as_source(self.given, mapping=dict(renamings)).layout.feeds
-        for shared in (False, True):
-            opener = Opener(None, guessing=Guessing(shared=shared))
-            try:
-                feeds = opener.open(self.given).layout.feeds
-            except InputError:
-                return False
-            if {*feeds.values()} != {*wanted.values()}:
-                return False
-        return True
+        sources: list[Any] = [as_source(self.given, mapping=dict(renamings))]
+        try:
+            for shared in (False, True):
+                opener = Opener(None, guessing=Guessing(shared=shared))
+                sources.append(opener.open(self.given))
+        except OodometerError:
+            return False
+        wanted, *read = ({*source.layout.feeds.values()} for source in sources)
+        return all(feeds == wanted for feeds in read)
 
     def is_free(self, name: str) -> bool:
         """Whether a column is nothing yet."""
