@@ -348,19 +348,25 @@ def _no_classes(values: Sequence[Any], classes: ClassNames, others: bool) -> dic
     by_name = {str(name) for name in classes}
     alike = {name.strip().casefold() for name in by_name}
     is_numbered_otherwise = _other_numbering([v for v in values if not is_missing_word(v)], classes)
-    may_be_class = _is_half_of_a_pair([v for v in values if v is not None], classes)
-    are_digits = all(str(name).isdecimal() and int(name) < _DIGITS for name in classes)
+    codes = _codes_for_none(values, classes)
     out = {}
     for place, value in enumerate(values):
         if value is None or _name_of(value, by_name) in by_name:
             continue
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
-        is_code = value in _NOT_YET and (are_digits or str(value).startswith("-"))
-        if is_missing_word(value) or (is_code and not may_be_class):
+        if is_missing_word(value) or value in codes:
             out[place] = "missing"
         elif others and not odd:
             out[place] = "class"
     return out
+
+
+def _codes_for_none(values: Sequence[Any], classes: ClassNames) -> Collection[Any]:
+    """The numbers that stand for no label beside these classes: 99 beside digits alone, -1 where it is no class."""
+    if _is_half_of_a_pair([v for v in values if v is not None], classes):
+        return ()
+    are_digits = all(str(name).isdecimal() and int(name) < _DIGITS for name in classes)
+    return _NOT_YET if are_digits else {c for c in _NOT_YET if str(c).startswith("-")}
 
 
 def _name_of(value: Any, names: Collection[str]) -> str:
@@ -729,9 +735,7 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
         listing = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
         kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, ClassesError)
         cell = distinct[codes.flat[int(np.argmax(bad))]]
-        naming = None
-        if not _is_minus_one(cell, distinct, classes):
-            naming = _naming_of_classes(cell, classes)
+        naming = _naming_of_classes(cell, distinct, classes)
         remedy = "" if naming else _remedy_for_class(cell, distinct, classes, field)
         refuse(
             bad,
@@ -774,8 +778,10 @@ def _is_minus_one(cell: Any, distinct: Collection[Any], classes: ClassNames) -> 
     return str(cell) == "-1" and texts == {"-1", "1"} and {*classes} == {0, 1}
 
 
-def _naming_of_classes(cell: Any, classes: ClassNames) -> str | None:
+def _naming_of_classes(cell: Any, distinct: Collection[Any], classes: ClassNames) -> str | None:
     """How classes that only count columns get the names that the labels have; None where they have names."""
+    if _is_minus_one(cell, distinct, classes):
+        return None
     if not isinstance(cell, str) or not all(isinstance(c, int) for c in classes):
         return None
     hint = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""

@@ -114,16 +114,14 @@ class Guess:
             file=file,
         )
 
-    @property
-    def has_outcome(self) -> bool:
-        """Whether a column is read as something that the model gave, or as whether it was right."""
+    def check_outcome(self, file: str | None, answered: Collection[str], has_truth: bool) -> None:
+        """Raise `MissingColumnsError` where nothing is read that the model gave, with what is not and why."""
         given = {"prediction", "confidence", "score", "correct"}
-        return any(ours in given or ours.startswith(_WIDE) for ours in self.renamings.values())
-
-    def without_output(self, file: str | None) -> MissingColumnsError:
-        """The error for a truth beside which nothing is read, with what is not and why."""
+        is_read = any(ours in given or ours.startswith(_WIDE) for ours in self.renamings.values())
+        if answered or not has_truth or self.doubt or is_read or not self.notes:
+            return
         what, _, remedy = self.notes[0].partition("; ")
-        return MissingColumnsError(
+        raise MissingColumnsError(
             "an output of the model beside its truth", got=what, remedy=remedy, file=file
         )
 
@@ -1000,9 +998,8 @@ class Guessing:
             return Guess({})
         others = [] if is_target else self._opened_others()
         guessed = self._guess_beside(others, source, has_truth, asked)
+        guessed.check_outcome(source.path, answered, has_truth)
         if not guessed.doubt:
-            if has_truth and guessed.notes and not (answered or guessed.has_outcome):
-                raise guessed.without_output(source.path)
             return guessed.for_threshold() if self.decided else guessed
         if answered and not (wants_truth or guessed.contested):
             return replace(guessed, renamings={}, notes=(f"not read: {guessed.doubt}",))

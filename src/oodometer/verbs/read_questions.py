@@ -155,14 +155,20 @@ class _Asking:
             words = ("REFERENCE", self.file, *self.options)
             yield _question("How good is it?", "estimate", *words)
 
+    def _free_columns(self) -> dict[str, Any]:
+        """Columns that judges wrote, or that are nothing yet, without those of errors, by name."""
+        content, columns = self.content, self.content.columns
+        free = {n: c for n, c in columns.items() if not _OF_ERRORS.fullmatch(bare_name(n))}
+        judges = content.about.judges
+        return {n: c for n, c in free.items() if n in judges or n not in content.taken}
+
     def of_numbers(self) -> Iterator[Question]:
         """Whether a column of verdicts is the truth, or one of numbers the score, where nothing else is known."""
         content = self.content
         if content.truth or content.about.human:
             return
         judges = content.about.judges
-        free = {n: c for n, c in content.columns.items() if n in judges or n not in content.taken}
-        free = {n: c for n, c in free.items() if not _OF_ERRORS.fullmatch(bare_name(n))}
+        free = self._free_columns()
         for name, cells in free.items():
             if cells.verdicts == "correct" and cells.distinct > 1:
                 words = (self.file, *self.options, "--map", f"{name}=correct")
