@@ -285,7 +285,10 @@ def check_confidence(value: Any, column: str = "confidence") -> Array:
         if _are_percents(array):
             return _PERCENTS
         if array.max() <= 0:
-            return "these look like log-probabilities: take the exponential, or use token_logprobs"
+            return (
+                "these look like log-probabilities: those of whole outputs, or their means over tokens, belong in "
+                "the column logprob"
+            )
         return "give the probability that the answer is right"
 
     bad = (array < 0) | (array > 1)
@@ -353,7 +356,12 @@ def _first_row(ragged: Ragged, bad: Array) -> tuple[int, int]:
 
 
 def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
-    """Log-probabilities of the tokens of each sample, at most 0 (a little rounding is forgiven)."""
+    """Log-probabilities of the tokens of each sample, at most 0 (a little rounding is forgiven); a number a sample,
+    that of its whole output, is as a single token.
+    """
+    cells = None if isinstance(value, Ragged) else np.asarray(value, dtype=object)
+    if cells is not None and cells.ndim == 1 and len(cells) and np.isscalar(cells[0]):
+        value = Ragged(check_finite(value, column, "sample"), np.arange(len(cells) + 1))
     ragged = _ragged(value, column, "one log-probability a token")
     bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
     if bad.any():

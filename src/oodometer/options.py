@@ -780,7 +780,7 @@ def typed() -> Iterator[None]:
 _SIGN = r"(?:[^\s;:()`',]|:(?=[^\s;:()`',]))"
 _VALUE = (
     rf"'[^']*'|\w+://{_SIGN}*|{_SIGN}*[=<>\d]{_SIGN}*(?:,{_SIGN}+)*|{_SIGN}+(?:,{_SIGN}+)+"
-    r"|[A-Z]+(?!\w)|(?!out\b)[a-z_]+(?=[;,)`]|$)"
+    r"|[A-Z]+(?!\w)|(?!out\b)[A-Za-z_]+(?=[;,)`]|$)"
 )
 _OPTION = rf"--([a-z][\w-]*)(?: ({_VALUE}))?"
 _OPTIONS = re.compile(

@@ -33,7 +33,7 @@ def test_labels_are_joined_by_key_row_or_place() -> None:
         as_source({"id": [*"abc"], "prediction": [0, 1, 1]}),
     )
     rows = matched_rows(labels, target, 3)
-    assert rows.tolist() == [2, 0]
+    assert rows.row.tolist() == [2, 0]
     labels = as_source({"row": [2], "label": [1]}, extra_columns=["row"], axes=target.axes)
     truth = joined_truth(labels, target)[0].label
     assert truth.tolist() == [-1, -1, 1]

@@ -40,9 +40,8 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
     pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
     from oodometer_lab.models.torch import library as torch_library
-    from oodometer_lab.recipes import selective_answering as recipe
     from oodometer_lab.recipes.kit import sources
-    from oodometer_lab.recipes.selective_answering import RECIPE, lineup, tables
+    from oodometer_lab.recipes.selective_answering import RECIPE, lineup, study, tables
     from oodometer_lab.recipes.selective_answering.lineup import RunConfig
 
     config = RunConfig(
@@ -65,7 +64,7 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
         patch.setattr(tables, "_CHANCE", 20)
         patch.setattr(tables, "_SAMPLES", 1)
         patch.setattr(torch_library, "idle_cores", lambda: 1)
-        patch.setattr(recipe, "is_metered", lambda: False)
+        patch.setattr(study, "is_metered", lambda: False)
         yield RECIPE
 
 

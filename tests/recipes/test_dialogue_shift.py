@@ -76,6 +76,7 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "train_rows": 40,
         "dev_rows": 20,
         "rows": 30,
+        "word_rows": 30,
         "turns_rows": 12,
         "length_rows": 8,
         "ratios": (0.1, 0.3),

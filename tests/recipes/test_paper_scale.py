@@ -74,8 +74,7 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """The recipe with all that it would download in the folder of the data, and few rows."""
     transformers = pytest.importorskip("transformers")
     from oodometer_lab.models.torch import library as torch_library
-    from oodometer_lab.recipes import selective_answering as recipe
-    from oodometer_lab.recipes.selective_answering import RECIPE, tables
+    from oodometer_lab.recipes.selective_answering import RECIPE, study, tables
     from oodometer_lab.recipes.selective_answering.lineup import RunConfig
 
     data = tmp_path / "data"
@@ -92,7 +91,7 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("OODOMETER_DATA", str(data))
     monkeypatch.setitem(RECIPE.config, "paper", config)
     monkeypatch.setattr(torch_library, "idle_cores", lambda: 1)
-    monkeypatch.setattr(recipe, "is_metered", lambda: False)
+    monkeypatch.setattr(study, "is_metered", lambda: False)
     monkeypatch.setattr(tables, "_ROUNDS", 1)
     monkeypatch.setattr(tables, "_CHANCE", 20)
     monkeypatch.setattr(tables, "_SAMPLES", 1)

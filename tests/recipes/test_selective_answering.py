@@ -472,7 +472,7 @@ def test_figures_show_the_results_numbers(finished: Any) -> None:
 
 def test_a_block_of_work_costs_joules() -> None:
     pytest.importorskip("codecarbon", reason="needs the extra energy: pip install '.[energy]'")
-    from oodometer_lab.recipes.selective_answering import _metered
+    from oodometer_lab.recipes.selective_answering.study import _metered
 
     total, joules = _metered(lambda: sum(range(3_000_000)))
     assert total == 4_499_998_500_000

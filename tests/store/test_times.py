@@ -189,6 +189,13 @@ def test_a_text_is_the_same_instant_in_every_format(form: str, writer: str, tmp_
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_month_is_its_first_day(form: str, tmp_path: Path) -> None:
+    source = as_source(written(tmp_path, form, ["2026-01", "2026-1", "2025/12"]))
+    firsts = np.array(["2026-01-01", "2026-01-01", "2025-12-01"], dtype="M8[us]")
+    np.testing.assert_array_equal(source.read(["time"]).time, firsts)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_the_whole_column_tells_days_from_months(form: str, tmp_path: Path) -> None:
     """What decides stands far down, or in another file; where nothing does, the remedies work."""
     early, late = [f"{day:02d}/02/2026" for day in range(1, 13)], ["13/02/2026"]

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import oodometer
+from oodometer.cli import main
 from oodometer.errors import InputError, UnknownColumnError
 from oodometer.verbs.guessing import guess, label_of, opened_raw
 
@@ -677,3 +678,76 @@ def test_letters_in_another_case_are_no_errors(tmp_path: Path) -> None:
 def test_grades_of_confidence_are_no_percents() -> None:
     with pytest.raises(InputError, match="these look like grades"):
         oodometer.evaluate({"correct": Y, "confidence": 1 + (4 * P).round()})
+
+
+@pytest.mark.parametrize(
+    ("score", "truth"),
+    [
+        ("fraud_score", "is_fraud"),
+        ("churn_probability", "churned"),
+        ("p_default", "default_flag"),
+        ("ConversionProb", "Converted"),
+        ("prob_churn", "churn"),
+    ],
+)
+@pytest.mark.parametrize("good", [True, False])
+def test_a_score_and_its_truth_are_called_by_one_outcome(
+    score: str, truth: str, good: bool
+) -> None:
+    """However weak the model is: names and kinds of cells tell; far below chance it is asked of which class it is."""
+    right = Y if good else np.where(np.arange(ROWS) % 3, Y, 1 - Y)
+    table = pd.DataFrame({**MINE, score: P, truth: right})
+    assert guess(opened_raw(table)).renamings == {truth: "label", score: "prob_1"}
+    found = oodometer.evaluate(table, metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx((right == D).mean())
+    with pytest.raises(InputError, match=f'positive="{score}"'):
+        oodometer.evaluate(table.assign(**{truth: 1 - Y}))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"fraud_score": P, "amount_is_high": Y},  # another thing
+        {"fraud_score": 100 * P, "is_fraud": Y},  # no probability
+        {"churn_score": P, "churned": Y, "churn": 1 - Y},  # two truths
+        {"customer_score": P, "custom": Y3},  # no outcome of two classes
+    ],
+)
+def test_other_columns_are_not_of_one_outcome(columns: dict[str, Any]) -> None:
+    found = guess(opened_raw(pd.DataFrame({**MINE, **columns})))
+    assert found.doubt or "label" not in found.renamings.values()
+
+
+def test_a_class_may_be_the_outcome_that_both_are_called_by() -> None:
+    truth = np.where(Y == 1, "fraud", "legit")
+    table = pd.DataFrame({**MINE, "fraud_score": P, "fraud": truth})
+    assert guess(opened_raw(table)).renamings == {"fraud": "label", "fraud_score": "prob_fraud"}
+    decided = table.assign(decision=np.where(P > 0.4, "fraud", "legit"))
+    found = guess(opened_raw(decided)).renamings
+    assert found == {"fraud": "label", "decision": "prediction", "fraud_score": "prob_fraud"}
+
+
+def test_no_command_is_offered_that_fails_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels and a confidence without predictions are no truth, whatever the label is called."""
+    pd.DataFrame({**MINE, "confidence": P}).to_csv(tmp_path / "c.csv", index=False)
+    pd.DataFrame({"id": MINE["id"], "churned": Y}).to_csv(tmp_path / "l.csv", index=False)
+    assert main(["evaluate", f"{tmp_path}/c.csv", "--labels", f"{tmp_path}/l.csv"]) == 2
+    assert "try: oodometer" not in capsys.readouterr().err
+    labelled = pd.DataFrame({"fraud_score": P, "is_fraud": Y})
+    for name, table in (("r", labelled), ("t", labelled[["fraud_score"]])):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    assert main(["estimate", f"{tmp_path}/r.csv", f"{tmp_path}/t.csv", "--every", "month"]) == 2
+    assert "try: oodometer" not in capsys.readouterr().err
+
+
+def test_a_score_beside_labels_of_another_file(tmp_path: Path) -> None:
+    """The file of scores holds no truth to be held against; the word in its name says what the only share is."""
+    pd.DataFrame({**MINE, "churn_score": P}).to_csv(tmp_path / "scores.csv", index=False)
+    truth = pd.DataFrame({"id": MINE["id"], "churned": Y}).sample(frac=1, random_state=0)
+    truth.to_csv(tmp_path / "truth.csv", index=False)
+    found = oodometer.evaluate(
+        tmp_path / "scores.csv", labels=tmp_path / "truth.csv", metrics=["accuracy"]
+    )
+    assert found["accuracy"].value == pytest.approx((Y == D).mean())

@@ -121,8 +121,10 @@ def question_column(source: Source) -> str | None:
     return name if most > 1 and most >= 2 * second else None
 
 
-def check_places(labels: Source, target: Source) -> bool:
-    """Whether a column stands alike in both files, so that places may be believed; `InputError` where one says no."""
+def same_places(labels: Source, target: Source) -> bool | Key:
+    """Whether a column stands alike in both files, so that places may be believed; where ids of one column prove that
+    rows stand elsewhere, the key to join by. `InputError` where a column says no and none proves which rows are meant.
+    """
     pairs = [
         (theirs, ours) for theirs in looking_like_keys(labels) for ours in looking_like_keys(target)
     ]
@@ -135,9 +137,12 @@ def check_places(labels: Source, target: Source) -> bool:
         verdicts += [_compared(labels, theirs, target, ours) for theirs, ours in renamed]
     if True in verdicts:
         return True
-    errors = [error for error in verdicts if isinstance(error, InputError)]
-    if errors:  # one that names a key comes first
-        raise min(errors, key=lambda error: _BY not in str(error.remedy))
+    others = [verdict for verdict in verdicts if isinstance(verdict, _OtherRows)]
+    proven = {other.key for other in others if other.key is not None}
+    if len(proven) == 1:
+        return proven.pop()
+    if others:  # one that names a key comes first
+        raise min((one.error for one in others), key=lambda error: _BY not in str(error.remedy))
     _check_count(labels, target)
     _check_index(labels, target)
     return False
@@ -258,6 +263,17 @@ def _numbers(cells: Any) -> Array | None:
         return None
 
 
+def _are_fractions(cells: Any) -> bool:
+    """Whether all cells read as numbers, and not all of them as whole ones."""
+    import pyarrow as pa
+
+    try:
+        cells.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return _numbers(cells) is None
+
+
 def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     """Columns of one name in both files, but those of what a model says and of what is held against it."""
     predictions = {
@@ -273,8 +289,16 @@ def _shared(labels: Source, target: Source) -> list[tuple[str, str]]:
     ]
 
 
-def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | InputError | None:
-    """Whether two columns say that the rows are the same: True, the error where they say no, None where nothing."""
+@dataclass(frozen=True)
+class _OtherRows:
+    """Two columns say that rows at one place are not the same: the error, and the key where they prove which are."""
+
+    error: InputError
+    key: Key | None
+
+
+def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | _OtherRows | None:
+    """Whether two columns say that the rows are the same: True, `_OtherRows` where they say no, None where nothing."""
     (label_cells, ids), (target_cells, target_ids) = _texts(labels, theirs), _texts(target, ours)
     if label_cells is None or target_cells is None:
         return None
@@ -292,7 +316,15 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
     )
     remedy = _key_to_name(theirs, ours, is_key, pair.labels_count or pair.target_counts)
     expected = f"{_shown_cell(target_cells, row)}, {where}"
-    return _fault(expected, _shown_cell(label_cells, row), row, theirs, labels, remedy)
+    error = _fault(expected, _shown_cell(label_cells, row), row, theirs, labels, remedy)
+    counts = pair.labels_count or pair.target_counts
+    # Whole numbers may meet by chance, as two ranks do, unless one name says of both that they are ids.
+    named = ours == theirs and _named_as_id(ours)
+    proven = is_key and pair.is_subset and not counts and not _are_fractions(label_cells)
+    proven = proven and (
+        _numbers(label_cells) is None or _same_ids(label_cells, target_cells, named)
+    )
+    return _OtherRows(error, Key(ours, theirs) if proven else None)
 
 
 @dataclass(frozen=True)
@@ -443,10 +475,10 @@ def matched_rows(
     rows: int | None,
     number: Array | None = None,
     key: str | None = None,
-) -> Array | None:
-    """The target row, from 0, of each row of labels (-1: none), by ``key`` or else by ``number``, the column `row`;
-    None where places alone tell. `InputError` for ids that are missing or twice, and where places would join other
-    rows.
+) -> MatchedRows:
+    """The target row, from 0, of each row of labels (-1: none), by ``key`` or else by ``number``, the column `row`, or
+    by the ids that prove it; None where places alone tell. `InputError` for ids that are missing or twice, and where
+    places would join other rows.
     """
     joined = key_of(key, labels, target)
     if target.where and joined is None:
@@ -455,7 +487,7 @@ def matched_rows(
     if joined is not None:
         number = None if target.where else number  # which counts all rows
         if number is not None and (sure := _confirmed(labels, target, joined, number)) is not None:
-            return sure
+            return MatchedRows(sure)
         rows_by_id = _joined(labels, target, joined, every=number is not None)
         if number is not None and not np.array_equal(number, rows_by_id):
             at = int(np.argmax(number != rows_by_id))
@@ -463,10 +495,10 @@ def matched_rows(
             raise _fault(
                 expected, f"{number[at]:g}", at, "row", labels, f"drop row or {joined.labels}"
             )
-        return rows_by_id
+        return MatchedRows(rows_by_id)
     if number is not None:
         if rows is None:
-            return None
+            return MatchedRows(None)
         bad = ~(
             np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number))
         )
@@ -474,14 +506,17 @@ def matched_rows(
             at, remedy = int(np.argmax(bad)), "count the target's rows from 0"
             expected = f"the number of a target row from 0 to {rows - 1}"
             raise _fault(expected, f"{number[at]:g}", at, "row", labels, remedy)
-        return number.astype(np.int64)
-    if not check_places(labels, target) and labels.holds(KEY):
+        return MatchedRows(number.astype(np.int64))
+    places = same_places(labels, target)
+    if isinstance(places, Key):
+        return MatchedRows(_joined(labels, target, places, every=False), found=places)
+    if not places and labels.holds(KEY):
         expected = f"a target with the column {KEY}, which these labels are joined by"
         remedy = f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order"
         raise InputError(
             expected, file=labels.path, got=f"none in {target.name}", column=KEY, remedy=remedy
         )
-    return None
+    return MatchedRows(None, alike=places)
 
 
 def labelled(
@@ -554,6 +589,26 @@ class Joined(NamedTuple):
 
     source: Source
     warnings: Strings
+
+
+class MatchedRows(NamedTuple):
+    """The target row of each label, None where they stand at the same places; the key that was ``found``, if any;
+    whether a column is ``alike`` in both files.
+    """
+
+    row: Array | None
+    found: Key | None = None
+    alike: bool = False
+
+    def said(self, labels: Source) -> Strings:
+        """A line on a key that nobody named."""
+        if self.found is None:
+            return ()
+        ours, theirs = self.found
+        columns = ours if ours == theirs else f"{ours}={theirs}"
+        return (
+            f"{labels.name}: joined by {columns}, which tells its rows apart; --key changes it",
+        )
 
 
 class Matched(NamedTuple):
@@ -650,11 +705,13 @@ def matched_labels(
     }
     if rows is None and ("row" in numbers or key_of(key, labels, target) is not None):
         rows = _count(target)
-    row = matched_rows(labels, target, rows, numbers.get("row"), key)
-    warnings = list(said_of_classes(record.noted, labels.name))
+    found = matched_rows(labels, target, rows, numbers.get("row"), key)
+    row = found.row
+    warnings = [*found.said(labels), *said_of_classes(record.noted, labels.name)]
     if row is not None and (count := int((row < 0).sum())):
         verb, its = ("is", "its") if count == 1 else ("are", "their")
         what = KEY if key is None else key.partition("=")[0]
+        what = what if found.found is None else found.found.target
         warning = f"{count:,} of {len(row):,} labels {verb} not needed: the target has no row of {its} {what}"
         warnings.insert(0, f"{labels.name}: {warning}")
     by_place = (
@@ -664,7 +721,7 @@ def matched_labels(
         and not (labels.holds("row") or labels.holds(KEY))
     )
     # no other column says that they are the same rows
-    if by_place and not check_places(labels, target):
+    if by_place and not found.alike:
         warning = f"labels were joined by position; with a column {KEY} they are joined by it"
         warnings.insert(0, f"{labels.name}: {warning}")
     return Matched(record, numbers, row, tuple(warnings))

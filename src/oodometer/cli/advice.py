@@ -66,6 +66,11 @@ class _Inputs:
         fields = {field for file in [self.files[0], *self.labels] for field in file.fields}
         return bool(_TRUTH & {*renamings.values(), *fields})
 
+    def have_time(self, renamings: Mapping[str, str]) -> bool:
+        """Whether the last file of predictions, which is cut, holds times with these renamings."""
+        timed = {"time", *(theirs for theirs, ours in renamings.items() if ours == "time")}
+        return all(timed & {*file.fields, *file.layout.columns} for file in self.files[-1:])
+
     def have_answers(self, renamings: Mapping[str, str]) -> bool:
         """Whether every file but those of labels holds what a model said with these renamings."""
         for file in self.files:
@@ -206,7 +211,8 @@ def _was_tried(
         for batch in (record, *other_records)
     )
     return answered and any(
-        batch.label is not None or batch.correct is not None for batch in truth or [record]
+        batch.correct is not None or (batch.label is not None and record.has_prediction)
+        for batch in truth or [record]
     )
 
 
@@ -256,6 +262,8 @@ def better_command(
     if guessed.renamings:  # names of their own: what else they say
         renamings |= {c: ours for c, ours in guessed.more.items() if ours not in renamings.values()}
         values |= _features(guessed, inputs, arguments)
+    if arguments.get("every") and not inputs.have_time(renamings):
+        return None
     command = _written(name, offered, values, renamings)
     if _PLACEHOLDER in renamings:
         return f"{command}, where {_PLACEHOLDER} is your column of the truth"

@@ -247,8 +247,8 @@ def evaluation_view(result: Plain) -> View:
         grids=(
             *curves,
             *(costs if curves else ()),
-            *_metrics_grid(result, numbers),
             *_slices_grid(result.get("slices") or ()),
+            *_metrics_grid(result, numbers),
             *_confidences_grid(result.get("confidences")),
             *(() if curves else costs),
             *_tasks_grid(numbers),

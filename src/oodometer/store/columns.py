@@ -73,6 +73,8 @@ INDEX = "index"
 _UNNAMED = ("", "Unnamed: 0", "__index_level_0__")
 
 
+# The column of a number a row in the place of a list of the tokens': that of the whole output, or their mean.
+LOGPROB = "logprob"
 _THEIRS = "their "  # before the name of a column in whose place another one was renamed
 
 
@@ -431,6 +433,8 @@ def _feeds(columns: Sequence[str], ours: Sequence[str], file: str | None) -> dic
         prefix = next((p for p in WIDE if name.startswith(p)), None)
         if name in FIELDS:
             feeds[name] = Feed(name, FIELDS[name].kind, (raw,))
+        elif name == LOGPROB and "token_logprobs" not in ours:
+            feeds["token_logprobs"] = Feed("token_logprobs", "number", (raw,))
         elif prefix is not None:
             wide.setdefault(prefix, {})[name.removeprefix(prefix)] = raw
     for prefix, raws in wide.items():

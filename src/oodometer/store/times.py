@@ -26,6 +26,7 @@ _WEEKDAY = re.compile(r"(mon|tues?|wed(nes)?|thu(rs?)?|fri|sat(ur)?|sun)(day)?")
 _NUMERIC = r"\d\d?[-/.]\d\d?[-/.]\d{4}"
 _DATES = {
     "iso": r"\d{4}[-/.]\d\d?[-/.]\d\d?",
+    "year and month": r"\d{4}[-/]\d\d?",
     "basic": r"\d{8}",
     "day/month": _NUMERIC,
     "month/day": _NUMERIC,
@@ -55,7 +56,11 @@ _REST = re.compile(
 _EPOCHS = {"s": (9, 10), "ms": (12, 13), "us": (15, 16), "ns": (18, 19)}
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _DIGITS = " (8 digits are a day, 14 a second; since 1970, 10 are seconds, 13 milli-, 16 micro-, 19 nanoseconds)"
-_EXAMPLES = {"basic": "20260131T120000", "month name": "Jan 31, 2026 12:00"}
+_EXAMPLES = {
+    "year and month": "2026-01",
+    "basic": "20260131T120000",
+    "month name": "Jan 31, 2026 12:00",
+}
 _EXAMPLES |= {
     "year last": "Sat Jan 31 12:00:00 2026",
     "day/month": "31/01/2026 12:00",
@@ -198,6 +203,8 @@ def _day(text: str, form: str) -> int | None:
     numbers = [int(number) for number in re.findall(r"\d+", text)]
     if form == "basic":
         numbers = [int(text[:4]), int(text[4:6]), int(text[6:])]
+    elif form == "year and month":
+        numbers.append(1)  # its first day
     elif form == "day/month":
         numbers.reverse()
     elif form == "month/day":

@@ -31,7 +31,7 @@ from .confidences import is_stated
 
 LEAST_ROWS, _ROWS_OF_TIMES = 20, 100  # that a test needs, that show times
 BEYOND = 3.0  # standard errors by which a label goes with the outputs beyond chance
-_TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?")
+_TIME = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([ T]\d\d:\d\d.*)?|(19|20)\d\d[-/](0[1-9]|1[0-2])")
 _MOST_CLASSES, _MOST_NUMBERS = 1_000, 100  # more whole numbers are counts or amounts
 _ROUNDED = 0.02  # of the rows of a class, at most, that rounding moves to the threshold
 _SURE = 0.95  # area under the curve of a column for the rows that are predicted as a class

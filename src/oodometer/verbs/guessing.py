@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import combinations, product, takewhile
 from typing import Any, cast
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
 from ..store import Source, as_source
-from ..store.columns import as_options, bare_name, usual_field
+from ..store.columns import LOGPROB, as_options, bare_name, usual_field
 from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
@@ -38,6 +38,33 @@ _SCORE = re.compile(
     r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p|probabilite|wahrscheinlichkeit|probabilidade?|"
     r"probabilita)(_.*)?"
 )
+_SCORE_WORDS = {
+    "score",
+    "scores",
+    "risk",
+    "propensity",
+    "likelihood",
+    "probability",
+    "prob",
+    "proba",
+    "p",
+    "pred",
+}
+_SCORE_WORDS |= {"predicted", "prediction", "model"}
+_TRUTH_WORDS = {
+    "is",
+    "has",
+    "had",
+    "did",
+    "was",
+    "will",
+    "flag",
+    "ind",
+    "indicator",
+    "label",
+    "actual",
+    "true",
+}
 _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_logprobs"}
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
@@ -49,6 +76,10 @@ _BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
 _NUMBERED = re.compile(r"(\D*)(\d+)(\D*)")  # a column of a rank
 _WIDE = ("prob_", "logit_")  # before the name of a class
 _LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
+_LOGPROB = re.compile(
+    r"((answer|output|response|completion|sequence|generated)_)?((avg|mean|average|cum|cumulative|sum|total|seq|"
+    r"sequence|normali[sz]ed)_)?(token_)?log_?(probs?|probability|probabilities|likelihood)"
+)  # of a whole output
 _LOGIT_OF = re.compile(
     r"(?i)(logits?|log_?prob(?:s|ability|abilities)?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
 )  # one of several, of a class
@@ -183,6 +214,23 @@ def _by_place_of_class(
             head, middle, tail = parts
             groups.setdefault((head, tail), {})[column] = middle
     return groups
+
+
+def _are_of_one_outcome(score: str, truth: str) -> bool:
+    """Whether a score and a truth are called by one outcome: `fraud_score` and `is_fraud`, `p_churn` and `churned`."""
+    words = bare_name(score).split("_")
+    about = [word for word in words if word not in _SCORE_WORDS and not word.isdigit()]
+    outcome = [word for word in bare_name(truth).split("_") if word not in _TRUTH_WORDS]
+    if not outcome or len(about) == len(words):
+        return False
+    return all(any(_are_forms(word, other) for other in about) for word in outcome)
+
+
+def _are_forms(word: str, other: str) -> bool:
+    """Whether two words begin alike: `click` and `clicked`, `conversion` and `converted`."""
+    pairs = zip(word, other, strict=False)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return word == other or alike >= max(4, max(len(word), len(other)) / 2)
 
 
 def _between(columns: Sequence[str], head: str, tail: str) -> dict[str, str]:
@@ -467,7 +515,7 @@ class _Reader:
         self.choose("prediction", [c for c in answers if not self._is_probability(c)])
         if self.of("prediction") is not None:
             return
-        scores = [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
+        scores = self._called_scores()
         deciding = {
             answer: score
             for answer in free
@@ -491,11 +539,34 @@ class _Reader:
                 if self.usual[c] == "correct" and {*self.column[c].classes} <= _VERDICTS
             ]
             self.choose("correct", right)
+            self._by_outcome(free)
         self._by_block()
         if not _TRUTH & {*self.renamings.values()}:
             self._truth_by_values(
                 [c for c in free if self.usual[c] is None and c not in self.renamings]
             )
+
+    def _called_scores(self) -> list[str]:
+        """Columns with a word for scores in their names."""
+        return [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
+
+    def _by_outcome(self, free: Sequence[str]) -> None:
+        """The truth of two classes whose name is that of a score between 0 and 1 without the words for scores."""
+        scores = [c for c in self._shares(self.own) if self.usual[c] != "confidence"]
+        scores += self.given if len(self.given) == 1 else ()  # a lone prob_churn beside churn
+        named = {c: [s for s in scores if _are_of_one_outcome(s, c)] for c in free}
+        named = {c: scores for c, scores in named.items() if scores}
+        if _TRUTH & {*self.renamings.values()} or len(named) != 1:
+            return
+        ((truth, scores),) = named.items()
+        classes, words = self.column[truth].classes, bare_name(scores[0]).split("_")
+        named = [name for name in classes if bare_name(name) in words]
+        positive = positive_of(classes) or (named[0] if len(named) == 1 else None)
+        if positive is None or len(classes) != 2:
+            return
+        self.renamings[truth] = "label"
+        self.renamings |= {s: f"prob_{positive}" for s in scores if s in self.given}
+        self.scored += [s for s in scores if s not in (*self.scored, *self.given)]
 
     def _times_and_ids(self, keys: Sequence[str]) -> dict[str, str]:
         """The only column of times and the only one of ids, where the source holds none by name."""
@@ -562,11 +633,14 @@ class _Reader:
                 return
             free = [c for c in free if decision.goes_with(self.column[c]) > BEYOND]
         else:
-            shares = self._shares(self.scored)
+            unnamed = [c for c in self.own if self.usual[c] is None]
+            found = map(self._shares, (self.scored, self._called_scores(), unnamed))
+            shares = next((columns for columns in found if columns), [])
             if len(shares) != 1:
                 return
             (what,) = shares
             free = [c for c in free if self.column[what].is_calibrated(self.column[c])]
+            self.scored += [what] if free and what not in self.scored else []
         self.choose("label", free)
         if free:  # the rows tell, but a column in every file may be an input, too
             self._doubt(f"{free[0]}, which goes with {what} as a label does, but so may an input")
@@ -576,12 +650,20 @@ class _Reader:
         if self._take_columns_of_classes():
             return ()
         decision, label = self.of("prediction"), self.of("label")
+        truth = next((c for c, ours in self.renamings.items() if ours == "label"), None)
+        if not self.scored and truth is not None:
+            called = self._shares(self._called_scores())
+            self.scored = [c for c in called if _are_of_one_outcome(c, truth)]
         unnamed = self._shares(c for c in self.own if self.usual[c] is None)
         shares = self._lone_shares(unnamed, decision, label)
         decision = self.of("prediction")
         kinds = self._kinds(shares, decision, label)
         if not kinds:
-            return self._unread(self.scored, unnamed, decision)
+            logprobs = [c for c in self.own if self._is_logprob(c)]
+            if len(logprobs) == 1:
+                self.renamings[logprobs[0]] = LOGPROB
+                return ()
+            return self._unread([*self.scored, *logprobs], unnamed, decision)
         name, *more = kinds
         if more and {ours for ours, _ in kinds.values()} == {"confidence"}:  # one is taken
             self.renamings[name] = "confidence"
@@ -594,6 +676,15 @@ class _Reader:
         either = f"{name} and {more[0]}, either of which may be the probability" if more else ""
         self._doubt(either or doubt)
         return ()
+
+    def _is_logprob(self, name: str) -> bool:
+        """Whether a column is called the log-probability of an output, and its numbers may be."""
+        numbers = self.column[name].numbers
+        return (
+            _LOGPROB.fullmatch(bare_name(name)) is not None
+            and bool(np.isfinite(numbers).all() and (numbers <= 0).all())
+            and self.column[name].varies
+        )
 
     def _take_columns_of_classes(self) -> bool:
         """Read logits, else probabilities of all classes; whether there are some."""
@@ -621,6 +712,8 @@ class _Reader:
         """
         shares = self._shares(self.scored)
         shares += self._shares(c for c in self.own if self.usual[c] == "prediction")
+        if self.asked.apart and not shares and decision is None:  # the labels lie elsewhere
+            shares = self._shares(self._called_scores())
         if self.scored or shares or decision or label is None or len(unnamed) != 1:
             return shares
         shares = [c for c in unnamed if self.column[c].is_calibrated(label)]
@@ -666,7 +759,8 @@ class _Reader:
         if right is not None:
             return "confidence" if area(column.numbers, right) > 0.5 else "", ""
         if label is None:
-            return "prob_1" if decision is None and self.usual[name] == "probabilities" else "", ""
+            is_score = self.usual[name] == "probabilities" or self.asked.apart
+            return "prob_1" if decision is None and is_score else "", ""
         return self._kind_beside(name, label) if len(label.classes) == 2 else ("", "")
 
     def _kind_beside(self, name: str, label: ColumnEvidence) -> tuple[str, str]:
@@ -873,7 +967,10 @@ class _Reader:
         numbers = self.column[name].numbers if self.column[name].varies else np.array([-1.0])
         low, high = np.nanmin(numbers), np.nanmax(numbers)
         remedy = "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
-        if low >= 0 and 1 < high <= 100:
+        if self._is_logprob(name):
+            renaming = shlex.quote(f"{name}={LOGPROB}")
+            remedy = f"name the one that is the confidence of the answer, --map {renaming}"
+        elif low >= 0 and 1 < high <= 100:
             remedy = (
                 f"if {name} holds percents, divide it by 100, then --positive {shlex.quote(name)}"
             )

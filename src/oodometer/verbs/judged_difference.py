@@ -123,7 +123,7 @@ def _population(options: Any) -> Population:
 
 def common_rows(first: Read, second: Read, options: Any) -> tuple[Array, Array]:
     """The rows that both files have: their places in the first, ascending, and in the second."""
-    row = matched_rows(second.source, first.source, first.judged.rows, None, options.key)
+    row = matched_rows(second.source, first.source, first.judged.rows, None, options.key).row
     if row is None and first.judged.rows != second.judged.rows:
         raise InputError(
             "as many rows in both files",

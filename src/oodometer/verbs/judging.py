@@ -168,7 +168,7 @@ def labels_file(data: Any, target: Source, options: Any, rows: int) -> tuple[Ver
         raise InputError("a column `correct`", got=got, file=source.path, remedy=remedy)
     (labels,) = verdicts(source, (named or columns)[0], "labels", options.scale)
     number = np.array(_cells(source, "row"), dtype=float) if source.holds("row") else None
-    row = matched_rows(source, target, rows, number, options.key)
+    row = matched_rows(source, target, rows, number, options.key).row
     if row is None:
         check_length(len(labels.values), rows, f"rows of {target.name}", source.path, labels.name)
         row = np.arange(rows)

@@ -68,17 +68,12 @@ class _TaskSteps:
         share: float = 0.0,
     ) -> Step:
         """A step; files and needed steps are those of the task, ``share`` is of the time that all take."""
-        data, folder = self.data, self._folder_of(name)
-
-        def run(workspace: Workspace, progress: Progress) -> None:
-            use_threads(1)
-            doing(data, workspace=Workspace(workspace.folder / folder), progress=progress)
-
+        folder = self._folder_of(name)
         return Step(
             f"{folder}/{name}",
             f"{self.task.title}: {about}",
             files=tuple(f"{folder}/{file}" for file in files),
-            work=run,
+            work=partial(_in_folder, partial(doing, self.data), folder),
             settings=settings,
             needs=tuple(f"{self._folder_of(need)}/{need}" for need in needs),
             weight=share * 60 * self.task.weight,
@@ -263,6 +258,14 @@ class _TaskSteps:
             [*ask_steps, *more.values()],
             0.02,
         )
+
+
+def _in_folder(
+    doing: Callable[..., None], folder: str, workspace: Workspace, progress: Progress
+) -> None:
+    """Work on one thread in a folder of the run."""
+    use_threads(1)
+    doing(workspace=Workspace(workspace.folder / folder), progress=progress)
 
 
 @final

@@ -43,6 +43,7 @@ class _Steps:
         self.rows = [
             config.dev_rows,
             config.rows,
+            config.word_rows,
             config.turns_rows,
             config.length_rows,
             config.turns,

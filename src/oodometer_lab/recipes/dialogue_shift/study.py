@@ -64,6 +64,7 @@ class RunConfig:
     candidates: int = 10
     dev_rows: int | None = None
     rows: int | None = None
+    word_rows: int | None = None
     turns_rows: int | None = None
     length_rows: int | None = None
     ratios: tuple[float, ...] = PAPER_RATIOS
@@ -259,9 +260,8 @@ class RunData:
             return self._drawn(
                 [i for i, n in enumerate(turns) if n == condition.severity], config.length_rows
             )
-        return self._drawn(
-            range(len(turns)), config.dev_rows if condition.name == "dev" else config.rows
-        )
+        rows = config.word_rows if condition.group in ("uw", "kw") else config.rows
+        return self._drawn(range(len(turns)), config.dev_rows if condition.name == "dev" else rows)
 
     def shift(self, group: str, importance: Importance | None = None, **options: Any) -> TextShift:
         """The shift of a group of conditions, with the options that fit the paper's counts best."""

@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from oodometer.kernels import cores
@@ -62,16 +63,37 @@ def last_steps(
     recipe: Recipe, combined: Callable[[Workspace], Mapping[str, Any]], studies: Sequence[str]
 ) -> list[Step]:
     """Tables and figures of what the studies left; always made again: other tasks may have been finished since."""
-
-    def tabulate(workspace: Workspace, progress: Progress) -> None:
-        write_result(recipe, workspace, combined(workspace))
-        progress(1, 1)
-
-    files, figures = ("result.json", "result.md"), recipe.findings.FIGURES
+    figures = recipe.findings.FIGURES
     return [
-        Step("tables", "comparing with the paper", files, tabulate, {}, tuple(studies), 1, True),
-        Step("figures", "drawing", figures.files(), figures.draw, {}, ("tables",), 5, True),
+        Step(
+            "tables",
+            "comparing with the paper",
+            files=("result.json", "result.md"),
+            work=partial(_tabulate, recipe, combined),
+            needs=tuple(studies),
+            weight=1,
+            always=True,
+        ),
+        Step(
+            "figures",
+            "drawing",
+            files=figures.files(),
+            work=figures.draw,
+            needs=("tables",),
+            weight=5,
+            always=True,
+        ),
     ]
+
+
+def _tabulate(
+    recipe: Recipe,
+    combined: Callable[[Workspace], Mapping[str, Any]],
+    workspace: Workspace,
+    progress: Progress,
+) -> None:
+    write_result(recipe, workspace, combined(workspace))
+    progress(1, 1)
 
 
 def finished(workspace: Workspace, name: str, form: int) -> dict[str, Any] | None:

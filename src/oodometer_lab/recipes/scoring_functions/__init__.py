@@ -7,14 +7,12 @@ from functools import partial
 from itertools import chain
 from typing import final
 
-import numpy as np
-
 from oodometer.errors import UsageError
 
 from ...models.torch.library import torch
-from ..base import Progress, Recipe, Step, Workspace
+from ..base import Recipe, Step
 from ..kit.publish import last_steps, of_tasks
-from ..kit.sources import Place
+from ..kit.sources import placed
 from . import findings as found
 from . import study as work
 from .study import FORM, MODEL_FILES, RUN_CONFIGS, VARIANTS, RunConfig, RunData
@@ -81,15 +79,13 @@ class _ConditionSteps:
         if variant in self.further:
             number += (1 + self.further.index(variant)) * self.members["ma"]
 
-        def fit(workspace: Workspace, progress: Progress) -> None:
-            rows = self.data.compromised(condition, flipped, number)
-            work.train_member(rows, config, epochs, number, Place(workspace, folder, progress))
-
         return Step(
             f"{condition}/train-{variant}-{member}",
             f"{condition}: training model {member + 1} of {self.members[variant]} ({variant})",
             files=tuple(f"{folder}/{file}" for file in MODEL_FILES),
-            work=fit,
+            work=placed(
+                folder, work.train_condition, self.data, condition, flipped, epochs, number
+            ),
             settings={
                 "network": dict(config.network),
                 "training": config.training,
@@ -111,22 +107,12 @@ class _ConditionSteps:
         if variant == "ma" and self.is_clean:
             policies["views"] = ("increasing", config.mild_bases)
 
-        def answer(workspace: Workspace, progress: Progress) -> None:
-            rows = data.parts["validation"]
-            first = [("validation", rows.inputs, np.asarray(rows.targets))]
-            targets = (
-                chain(first, data.natural()) if part == "source" else data.corrupted(int(part))
-            )
-            folders = [f"{condition}/models/{model}" for model in models]
-            place = Place(workspace, folder, progress)
-            work.ask_all(folders, targets, place, len(sets), config, policies)
-
         about = part if part == "source" else f"severity {part}"
         return Step(
             f"{condition}/ask-{variant}-{part}",
             f"{condition}: asking about {about} ({variant})",
             files=tuple(f"{folder}/{name}.npz" for name in sets),
-            work=answer,
+            work=placed(folder, work.ask_condition, data, condition, models, part, policies),
             settings={
                 "rows": config.rows,
                 "overlap": config.overlap,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import product
+from itertools import chain, product
 from typing import Any, final
 
 import numpy as np
@@ -197,6 +197,36 @@ def train_member(
             progress=place.progress,
         )
         model.save(place.workspace / place.folder)
+
+
+def train_condition(
+    data: RunData, condition: str, flipped: float, epochs: int, number: int, place: Place
+) -> None:
+    """Train one network on the training images of a condition, of whose labels a share is ``flipped``."""
+    rows = data.compromised(condition, flipped, number)
+    train_member(rows, data.config, epochs, number, place)
+
+
+def ask_condition(
+    data: RunData,
+    condition: str,
+    models: Sequence[str],
+    part: str,
+    policies: Mapping[str, tuple[str, int]],
+    place: Place,
+) -> None:
+    """Ask the networks of a condition about the images of the threshold and the natural sets (``source``), or about the
+    corruptions of a severity.
+    """
+    rows = data.parts["validation"]
+    if part == "source":
+        first = [("validation", rows.inputs, np.asarray(rows.targets))]
+        targets: Iterable[Target] = chain(first, data.natural())
+        count = 1 + len(data.present)
+    else:
+        targets, count = data.corrupted(int(part)), len(data.kinds)
+    folders = [f"{condition}/models/{model}" for model in models]
+    ask_all(folders, targets, place, count, data.config, policies)
 
 
 def ask_all(
