@@ -168,6 +168,7 @@ _BLOCK = 8 << 20  # long, so that each batch is worth the work of asking all met
 _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)"
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
 _EXCELS = re.compile(r'"?sep=.?"?', re.IGNORECASE)
+_MANY_DIGITS = re.compile(r"-?\d*\.\d{4,}(e-?\d+)?")  # a number that names nothing
 _TAIL = 1 << 14  # bytes that are looked at for what is no row
 _TOTAL = re.compile(
     r"(grand |sub-?)?totals?( general| général)?|(gesamt-?)?summe|gesamt|gesamtergebnis|insgesamt|sums?|average|"
@@ -216,7 +217,7 @@ class CsvReader(TextReader):
             raise fault(header, got="blank lines", remedy="check what wrote it")
         unquoted = re.sub(r'"[^"]*"', "", first)
         delimiter = max(",;\t|", key=unquoted.count) if "," not in unquoted else ","
-        odd = _above_header(first, unquoted, text) or _total_below(path, delimiter)
+        odd = _above_header(first, unquoted, text, delimiter) or _total_below(path, delimiter)
         if odd is not None:
             raise odd.at(file=path)
         try:
@@ -404,13 +405,15 @@ class CsvReader(TextReader):
         return self.loose[name]
 
 
-def _above_header(first: str, unquoted: str, text: str) -> InputError | None:
-    """The error for a first line that is no header: what Excel says to itself, or a title above rows of several cells;
-    ``unquoted``: the line without what stands in quotes.
+def _above_header(first: str, unquoted: str, text: str, delimiter: str) -> InputError | None:
+    """The error for a first line that is no header: what Excel says to itself, a row of numbers, or a title above rows
+    of several cells; ``unquoted``: the line without what stands in quotes.
     """
     fault = partial(InputError, "a header line with column names", got=repr(first[:60]))
     if _EXCELS.fullmatch(first.strip()):
         return fault(remedy="delete the first line, which Excel writes for itself")
+    if any(_MANY_DIGITS.fullmatch(name.strip()) for name in unquoted.split(delimiter)):
+        return fault(remedy="write a line with the names of the columns above the first row")
     if not any(sign in unquoted for sign in ",;\t|"):
         body = re.sub(r'"[^"]*("|$)', "", text[len(first) : len(first) + _TAIL])
         if any("," in line for line in body.splitlines()[: _LOOKED_AT + 1]):
