@@ -107,8 +107,10 @@ _WORD = re.compile(r"(?!(?:and|or|not|in)$)[\w.:+/@-]+")
 def equal_to(column: str, value: str) -> str:
     """The condition that a column holds a value, with quotes where they are needed.
 
-    >>> equal_to("split", "test"), equal_to("Data Split", "hold out")
-    ('split == test', '"Data Split" == \'hold out\'')
+    >>> equal_to("split", "test")
+    'split == test'
+    >>> print(equal_to("Data Split", "hold out"))
+    "Data Split" == 'hold out'
     """
     named = column if _WORD.fullmatch(column) else '"' + column.replace('"', '""') + '"'
     text = value if _WORD.fullmatch(value) else "'" + value.replace("'", "''") + "'"

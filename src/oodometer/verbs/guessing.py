@@ -560,8 +560,8 @@ class _Reader:
             return
         ((truth, scores),) = named.items()
         classes, words = self.column[truth].classes, bare_name(scores[0]).split("_")
-        named = [name for name in classes if bare_name(name) in words]
-        positive = positive_of(classes) or (named[0] if len(named) == 1 else None)
+        called = [name for name in classes if bare_name(name) in words]
+        positive = positive_of(classes) or (called[0] if len(called) == 1 else None)
         if positive is None or len(classes) != 2:
             return
         self.renamings[truth] = "label"
