@@ -203,8 +203,7 @@ LABELS: dict[str, tuple[dict[str, Any], str]] = {
      "label: expected one of the 2 known classes (cat, dog), got 'cow'; check its spelling; where the model does "
      "not know the class, add a column prob_cow of zeros to every file; null means that the truth is unknown"),
     "minus one": ({"probabilities": GOOD, "label": [1, -1]}, "row 2: column label: expected one of the 2 known classes "
-     "(0, 1), got -1; check its spelling; where the model does not know the class, add a column prob_-1 of "
-     "zeros to every file; null means that the truth is unknown"),
+     "(0, 1), got -1; if -1 is the other class, name both, --classes -1,1; null means that the truth is unknown"),
     "counted from one": ({"probabilities": GOOD, "label": [1, 2]}, "row 2: column label: expected one of the 2 known "
      "classes (0, 1), got 2; these seem to count from 1: subtract 1, or name the classes with classes=[...]"),
     "names without an order": ({"probabilities": GOOD, "label": ["cat", "dog"]}, "row 1: column label: expected one "

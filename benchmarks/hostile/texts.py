@@ -153,7 +153,7 @@ _csv(
     "UTF-8",
     lambda t: t.encode().replace(b"emu", b"\xe9mu", 1),
 )
-_csv("UTF-16", "every second byte is zero", REFUSED, "UTF-16", lambda t: t.encode("utf-16"))
+_csv("UTF-16", "every second byte is zero", SAME, (), lambda t: t.encode("utf-16"))
 _csv(
     "a comment above the header", "`# made by ...`", REFUSED, (), lambda t: "# made by a tool\n" + t
 )

@@ -43,8 +43,13 @@ _MISSING = frozenset(
         "unreviewed",
     ),
     *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
+    *("(blank)", "blank", "undefined", "not available", "n.a.", "n. a.", "keine angabe", "(null)"),
 }
-_NOT_YET = (-1, "-1")  # how scikit-learn and torch write that a row has no label
+# how scikit-learn and torch write that a row has no label, and how surveys do
+_NOT_YET = frozenset(
+    form for code in (-1, -9, -99, -999, -9999, 99, 999, 9999) for form in (code, str(code))
+)
+_DIGITS = 10  # below which all other classes are, where one of several nines may stand for no label
 _WHOLE = re.compile(r"-?\d+\.0+")  # a whole number with decimals
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
@@ -76,18 +81,38 @@ def is_missing_word(value: Any) -> bool:
     return isinstance(value, str) and value.strip().lower() in _MISSING
 
 
+def is_word(value: Any) -> bool:
+    """Whether a text is neither a number nor in the place of a missing label.
+
+    >>> is_word("cat"), is_word("1:cat"), is_word("0.5"), is_word("n/a")
+    (True, True, False, False)
+    """
+    if not isinstance(value, str) or is_missing_word(value):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
 def without_missing(labels: Collection[Any], others: Collection[Any]) -> set[Any]:
     """The values of a column of labels that are classes: words for a missing label are, where another column holds
-    them, and so is -1; else -1 is none beside two whole numbers from 0 on.
+    them, and so is -1; else -1 is none beside two whole numbers from 0 on, nor is -9, -99, -999, or 99 beside digits.
 
     >>> without_missing([-1, 0, 1], [0, 1]), without_missing([-1, 1], [1]), without_missing(["ok", "pending"], ["ok"])
     ({0, 1}, {1, -1}, {'ok'})
+    >>> without_missing([0, 1, 99], [0, 1]), without_missing([0, 1, 99], [99]), without_missing([0, 50, 99], [0, 50])
+    ({0, 1}, {0, 1, 99}, {0, 50, 99})
     """
     classes = {value for value in labels if value in others or not is_missing_word(value)}
-    rest = {value for value in classes if value is not None and value not in _NOT_YET}
-    counts = len(rest) > 1 and all(str(value).isdecimal() for value in rest)
     texts = {str(value) for value in others}
-    return rest if counts and "-1" not in texts else classes
+    rest = {value for value in classes if value is not None}
+    rest = {value for value in rest if value not in _NOT_YET or str(value) in texts}
+    if len(rest) < 2 or not all(str(value).isdecimal() for value in rest):
+        return classes
+    are_digits = all(int(value) < _DIGITS for value in rest)
+    return rest if are_digits else rest | {v for v in classes if str(v).isdecimal()}
 
 
 def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[Any, Any] | None:
@@ -96,12 +121,16 @@ def spelt_otherwise(labels: Collection[Any], others: Collection[Any]) -> tuple[A
 
     >>> spelt_otherwise(["Yes", "No"], ["Yes", "YES", "No"]), spelt_otherwise(["cat", "A"], ["cat", "a"])
     (('YES', 'Yes'), None)
+    >>> spelt_otherwise(["A", "B"], ["a", "b", "c"])
+    ('A', 'a')
     """
+    # letters are classes of their own beside each other, and one spelling where no column has both
+    least = 1 if {*labels}.isdisjoint({*others} - {None}) else 2
     for candidates, rest in ((labels, others), (others, labels)):
         alike = {
             _bare(value): value
             for value in rest
-            if isinstance(value, str) and len(_bare(value)) > 1
+            if isinstance(value, str) and len(_bare(value)) >= least
         }
         for value in candidates:
             if isinstance(value, str) and value not in rest and _bare(value) in alike:
@@ -187,6 +216,22 @@ _YES |= {"success", "1"}
 _NO = frozenset(("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent"))
 _NO |= {"failure", "0"}
 YES_AND_NO = _YES | _NO
+# words of a name of scores that say no class
+_OF_SCORES = frozenset(
+    [
+        "p",
+        "prob",
+        "probs",
+        "proba",
+        "probability",
+        "probabilities",
+        "score",
+        "scores",
+        "of",
+        "class",
+        "pred",
+    ]
+)
 _CLEAR = 3.0  # standard errors between a mean and a share that are not of one class
 
 
@@ -202,6 +247,30 @@ def positive_of(classes: Sequence[int | str]) -> str | None:
     yes = [name for name in names if name.strip().lower() in _YES]
     no = [name for name in names if name.strip().lower() in _NO]
     return yes[0] if len(yes) == len(no) == 1 else None
+
+
+def lower_class(
+    words: Sequence[str], classes: Sequence[str], truth: Collection[str] = ()
+) -> list[str]:
+    """The lower one of two classes that are numbers, where a column's name says 0, or no; else none.
+
+    words : of the name. truth : words of the name of the labels: `no_show` is no class that is called no.
+
+    >>> lower_class(["proba", "0"], ["0", "1"]), lower_class(["probability", "no"], ["0", "1"])
+    (['0'], ['0'])
+    >>> lower_class(["p", "not", "fraud"], ["0", "1"], ["is", "fraud"]), lower_class(["no", "show", "p"], ["0", "1"])
+    (['0'], [])
+    >>> lower_class(["score", "10"], ["0", "1"]), lower_class(["p", "no"], ["paid", "not"])
+    ([], [])
+    """
+    if not all(name.removeprefix("-").isdecimal() for name in classes):
+        return []
+    digits = {digit for word in words for digit in re.findall(r"\d+", word)}
+    rest = [word for word in words if word not in _OF_SCORES]
+    is_no = rest in (["no"], ["neg"], ["negative"], ["false"]) and rest[0] not in truth
+    is_not = len(rest) > 1 and rest[0] in ("not", "non") and {*rest[1:]} <= {*truth}
+    is_first = digits == {"0"} and "0" in classes
+    return [min(classes, key=int)] if is_first or is_no or (is_not and rest[0] not in truth) else []
 
 
 def class_by_share(p: Array, labels: Array, classes: Sequence[str]) -> str | None:
@@ -279,17 +348,25 @@ def _no_classes(values: Sequence[Any], classes: ClassNames, others: bool) -> dic
     by_name = {str(name) for name in classes}
     alike = {name.strip().casefold() for name in by_name}
     is_numbered_otherwise = _other_numbering([v for v in values if not is_missing_word(v)], classes)
-    may_be_class = _is_half_of_a_pair([v for v in values if v is not None], classes)
+    codes = _codes_for_none(values, classes)
     out = {}
     for place, value in enumerate(values):
         if value is None or _name_of(value, by_name) in by_name:
             continue
         odd = str(value).strip().casefold() in alike or is_numbered_otherwise(value)
-        if is_missing_word(value) or (value in _NOT_YET and not may_be_class):
+        if is_missing_word(value) or value in codes:
             out[place] = "missing"
         elif others and not odd:
             out[place] = "class"
     return out
+
+
+def _codes_for_none(values: Sequence[Any], classes: ClassNames) -> Collection[Any]:
+    """The numbers that stand for no label beside these classes: 99 beside digits alone, -1 where it is no class."""
+    if _is_half_of_a_pair([v for v in values if v is not None], classes):
+        return ()
+    are_digits = all(str(name).isdecimal() and int(name) < _DIGITS for name in classes)
+    return _NOT_YET if are_digits else {c for c in _NOT_YET if str(c).startswith("-")}
 
 
 def _name_of(value: Any, names: Collection[str]) -> str:
@@ -444,8 +521,8 @@ def _plain_name(name: Any) -> int | str:
 
 
 TRUTH: dict[Hashable, int] = {
-    **dict.fromkeys((True, "true", "1", "1.0", "yes", "correct", "pass", "passed"), 1),
-    **dict.fromkeys((False, "false", "0", "0.0", "no", "incorrect", "fail", "failed"), 0),
+    **dict.fromkeys((True, "true", "1", "1.0", "yes", "y", "correct", "pass", "passed"), 1),
+    **dict.fromkeys((False, "false", "0", "0.0", "no", "n", "incorrect", "fail", "failed"), 0),
     "": -1,
 }
 ABSTAINED = ("not_attempted", "not attempted", "abstained", "no answer", "refused", "refusal")
@@ -658,7 +735,7 @@ def encode(value: Any, classes: ClassNames, column: str, field: str = "label") -
         listing = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
         kind = {"prediction": NewClassError, "label": NewLabelError}.get(field, ClassesError)
         cell = distinct[codes.flat[int(np.argmax(bad))]]
-        naming = _naming_of_classes(cell, classes)
+        naming = _naming_of_classes(cell, distinct, classes)
         remedy = "" if naming else _remedy_for_class(cell, distinct, classes, field)
         refuse(
             bad,
@@ -695,8 +772,16 @@ def encode_positions(value: Any, column: str) -> Array:
     return out
 
 
-def _naming_of_classes(cell: Any, classes: ClassNames) -> str | None:
+def _is_minus_one(cell: Any, distinct: Collection[Any], classes: ClassNames) -> bool:
+    """Whether a label is -1 beside 1 alone, where the classes are two others."""
+    texts = {str(value) for value in distinct if value is not None}
+    return str(cell) == "-1" and texts == {"-1", "1"} and {*classes} == {0, 1}
+
+
+def _naming_of_classes(cell: Any, distinct: Collection[Any], classes: ClassNames) -> str | None:
     """How classes that only count columns get the names that the labels have; None where they have names."""
+    if _is_minus_one(cell, distinct, classes):
+        return None
     if not isinstance(cell, str) or not all(isinstance(c, int) for c in classes):
         return None
     hint = " (of one column its class: --positive COLUMN=CLASS)" if len(classes) == 2 else ""
@@ -710,6 +795,9 @@ def _remedy_for_class(
     cell: Any, distinct: Sequence[Any], classes: ClassNames, field: str = "label"
 ) -> str:
     """What to do about a class that is not among the known ones."""
+    if _is_minus_one(cell, distinct, classes):
+        both = "if -1 is the other class, name both, --classes -1,1"
+        return f"{both}; null means that the truth is unknown"
     if _other_numbering(distinct, classes)(cell):
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...]"
     near = [

@@ -148,6 +148,7 @@ def both_classes(values: Array, field: str, column: str, positive: int = 1) -> A
     return np.stack([negative, values] if positive else [values, negative], axis=1)
 
 
+_MOST_GRADE = 10  # whole numbers up to which are grades rather than percents
 _PERCENTS = "these look like percents: divide them by 100"
 
 
@@ -245,6 +246,8 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
         expected, got, remedy = "probabilities between 0 and 1", f"{array[row, worst]:.6g}", logits
     else:
         remedy = f"{logits}; if a class is missing, give all of them"
+        if len(sums) > 1 and array.max() <= 1 and np.median(sums) > 1:
+            remedy = "if each class is scored against the rest, divide every row by its sum"
         if abs(sums[row] - 1) <= _HALF_PRECISION:
             remedy += (
                 "; if the model computed in half precision (bfloat16), take the softmax in float32"
@@ -277,6 +280,8 @@ def check_confidence(value: Any, column: str = "confidence") -> Array:
     array = check_finite(value, column, "sample")
 
     def remedy() -> str:
+        if array.min() >= 0 and 1 < array.max() <= _MOST_GRADE and (array == array.round()).all():
+            return "these look like grades: write each as a share of 1, the least one 0, the best 1"
         if _are_percents(array):
             return _PERCENTS
         if array.max() <= 0:

@@ -68,6 +68,12 @@ WIDE: dict[str, Rows] = {
         int,
     ),
     "lists": rows_of(lambda p: p.tolist(), "probability", float),
+    "served": rows_of(lambda p: p.tolist(), "predictions", int),
+    "snowflake": rows_of(
+        lambda p: {"logs": None, "probability": dict(zip(CLASSES, p.tolist(), strict=True))},
+        "answer",
+    ),
+    "sagemaker": rows_of(lambda p: {"probabilities": p.tolist(), "took": 3}, "output", int),
 }
 BEST: dict[str, Rows] = {
     "top_1": rows_of(lambda p: pairs(p, most=1), "output"),
@@ -123,12 +129,39 @@ def in_order(record: Predictions) -> Any:
     return record.probabilities[:, np.argsort([str(name) for name in record.classes])]
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("tool", WIDE)
+# a matrix under the name of classes is no answer
+FORMS_OF_WIDE = [
+    (tool, form) for tool in WIDE for form in FORMATS if (tool, form) != ("served", "dict")
+]
+
+
+@pytest.mark.parametrize(("tool", "form"), FORMS_OF_WIDE)
 def test_all_classes(tool: str, form: str, tmp_path: Path) -> None:
     record = as_source(given(WIDE[tool], form, tmp_path)).read()
     assert np.allclose(in_order(record), P)
     assert record.accuracy == (P.argmax(axis=1) == TRUTH).mean()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("named", [True, False])
+def test_the_decision_in_a_record_goes_before_its_probabilities(
+    named: bool, form: str, tmp_path: Path
+) -> None:
+    """The class that a tool decided for need not be the likeliest one."""
+    decided = np.where(P[:, 0] > 0.2, 0, P.argmax(axis=1))
+
+    def record(k: int) -> dict[str, Any]:
+        if named:
+            shares = dict(zip(CLASSES, P[k].tolist(), strict=True))
+            return {"class": CLASSES[decided[k]], "probability": shares}
+        return {"predicted_label": int(decided[k]), "probabilities": P[k].tolist()}
+
+    truth = [CLASSES[k] if named else int(k) for k in TRUTH]
+    rows = [{"label": label, "output": record(i)} for i, label in enumerate(truth)]
+    found = oodometer.evaluate(given(rows, form, tmp_path))
+    assert found["accuracy"].value == (decided == TRUTH).mean()
+    right = np.eye(3)[TRUTH]
+    assert found["brier"].value == pytest.approx(((P - right) ** 2).sum(axis=1).mean())
 
 
 @pytest.mark.parametrize("form", FORMATS)

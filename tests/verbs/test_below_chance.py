@@ -187,3 +187,18 @@ def test_labels_that_may_be_exchanged_leave_no_trust(tmp_path: Path) -> None:
         assert any(SAID in line for line in result.warnings)
     honest = oodometer.estimate(made(2, 0.9), target, backtest=None)
     assert honest.headline.trust != "none"
+
+
+def test_the_page_asks_first_which_class_is_which(tmp_path: Path) -> None:
+    p = np.random.default_rng(2).uniform(size=400)
+    y = (np.random.default_rng(3).uniform(size=400) < p).astype(int)
+    target = {"prob_0": 1 - p, "prob_1": p}
+    pages = []
+    for labels in (1 - y, y):
+        found = oodometer.estimate({**target, "label": labels}, target, methods=["ac"])
+        found.save(tmp_path / "page.html")
+        pages.append((tmp_path / "page.html").read_text(encoding="utf-8"))
+        assert ("doubt" in found.reference) == (labels is not y)
+    assert "Settle first which class is which" in pages[0]
+    assert "rows.html" not in pages[0]
+    assert "Settle first" not in pages[1]

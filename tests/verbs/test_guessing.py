@@ -545,6 +545,138 @@ def test_a_truth_gives_its_name_to_the_scores_of_its_classes(tmp_path: Path) -> 
         assert oodometer.evaluate(source)["accuracy"].value == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("name", ["proba_0", "class0_prob", "probability_no"])
+@pytest.mark.parametrize("labels", [Y, 2 * Y - 1, Y.astype(bool)])
+def test_a_name_may_say_that_a_probability_is_of_the_lower_class(name: str, labels: Any) -> None:
+    right = float((Y == D).mean())
+    classes = [-1, 1] if labels.min() < 0 else None
+    if labels.min() < 0 and "0" in name:
+        return  # there is no class 0
+    found = oodometer.evaluate({"label": labels, name: 1 - P}, classes=classes)
+    assert found["accuracy"].value == pytest.approx(right)
+    with pytest.raises(InputError, match="which is higher where the label is"):
+        oodometer.evaluate({"label": labels, name: P}, classes=classes)
+
+
+@pytest.mark.parametrize("name", ["no_show_probability", "failure_probability", "p_control"])
+def test_other_names_say_nothing_of_a_lower_class(name: str) -> None:
+    found = oodometer.evaluate({"label": Y, name: P}, positive=None if "p_" not in name else name)
+    assert found["accuracy"].value == pytest.approx((Y == D).mean())
+
+
+def test_decimals_beside_words_are_the_confidence_and_no_answer(tmp_path: Path) -> None:
+    words = [f"{1 + k}:{name}" for k, name in enumerate(KINDS)]
+    code = dict(zip(KINDS, words, strict=True))
+    weka = pd.DataFrame(
+        {
+            "inst#": range(1, ROWS + 1),
+            "actual": [code[name] for name in Y3],
+            "predicted": [code[name] for name in D3],
+            "error": np.where(Y3 == D3, "", "+"),
+            "prediction": Q.max(axis=1).round(3),
+        }
+    )
+    weka.to_csv(tmp_path / "weka.csv", index=False)
+    for given in (weka, tmp_path / "weka.csv"):
+        assert oodometer.evaluate(given)["accuracy"].value == pytest.approx((Y3 == D3).mean())
+    alone = weka[["actual", "prediction"]]
+    alone.to_csv(tmp_path / "alone.csv", index=False)
+    for given in (alone, tmp_path / "alone.csv"):
+        with pytest.raises(InputError, match=r"expected a class .* not scores"):
+            oodometer.evaluate(given)
+
+
+@pytest.mark.parametrize("code", [-9, -99, -999, 99, 9999])
+def test_codes_of_surveys_are_no_labels(code: int) -> None:
+    missing = np.arange(ROWS) % 3 == 0
+    table = {"label": np.where(missing, code, Y), "prediction": D}
+    found = oodometer.evaluate(table)
+    assert found["accuracy"].value == pytest.approx((Y == D)[~missing].mean())
+    assert any("rows have no known truth" in line for line in found.warnings)
+    said = {**table, "prediction": np.where(D == 1, D, code)}
+    assert oodometer.evaluate(said).rows == ROWS
+
+
+def test_percents_with_a_sign_under_a_name_of_a_probability(tmp_path: Path) -> None:
+    texts = [f"{100 * p:.1f} %" for p in P]
+    pd.DataFrame({"y": Y, "churn probability": texts}).to_csv(tmp_path / "a.csv", index=False)
+    found = oodometer.evaluate(tmp_path / "a.csv")
+    p = np.array([float(text[:-2]) / 100 for text in texts])
+    assert found["brier"].value == pytest.approx(((p - Y) ** 2).mean())
+
+
+def test_a_truth_beside_nothing_that_is_read_is_an_error_that_names_what_is_not() -> None:
+    with pytest.raises(InputError, match="got risk is not read; if risk holds percents, divide"):
+        oodometer.evaluate({"label": Y, "risk": (100 * P).round()})
+    with pytest.raises(
+        InputError, match=r"expected an answer .* \(pred_a, pred_b\); name the column"
+    ):
+        oodometer.evaluate({"label": Y, "pred_a": D, "pred_b": 1 - D})
+
+
+RANKED = np.argsort(-Q, axis=1)
+SORTED = -np.sort(-Q, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "first", "most"),
+    [
+        ("label_{}", "score_{}", 1, 3),
+        ("top{}_class", "top{}_prob", 1, 2),
+        ("Class {}", "P {}", 0, 3),
+    ],
+)
+def test_classes_by_rank_are_the_prediction_and_its_confidence(
+    name: str, score: str, first: int, most: int
+) -> None:
+    ranks = range(first, first + most)
+    table = {name.format(rank): KINDS[RANKED[:, k]] for k, rank in enumerate(ranks)}
+    table |= {score.format(rank): SORTED[:, k] for k, rank in enumerate(ranks)}
+    plain = oodometer.evaluate({"label": Y3, "prediction": D3, "confidence": Q.max(axis=1)})
+    for truth in ("label", "actual"):
+        found = oodometer.evaluate({truth: Y3, **table})
+        assert found["accuracy"].value == plain["accuracy"].value
+        assert found["brier"].value == pytest.approx(plain["brier"].value)
+    estimated = oodometer.estimate(
+        {"label": Y3, **table}, table, methods=["ac"], backtest=None, diagnosis=False
+    )
+    assert estimated["ac"].value == pytest.approx(Q.max(axis=1).mean())
+    # scores of classes in the order of their names are no ranks
+    wide = {score.format(rank): Q[:, k] for k, rank in enumerate(ranks)}
+    if first:
+        with pytest.raises(InputError):
+            oodometer.evaluate({"label": Y3, **table, **wide})
+    else:
+        found = oodometer.evaluate({"label": Y3, **table, **wide})
+        assert found["accuracy"].value == plain["accuracy"].value
+
+
+def test_probabilities_that_fall_in_every_row_are_warned_of() -> None:
+    table = {"label": 1 + Q.argmax(axis=1), **{f"prob_{k + 1}": SORTED[:, k] for k in range(3)}}
+    said = "prob_1, prob_2, ... fall from the first to the last in every row"
+    assert any(said in line for line in oodometer.evaluate(table).warnings)
+    table |= {f"prob_{k + 1}": Q[:, k] for k in range(3)}
+    assert not any(said in line for line in oodometer.evaluate(table).warnings)
+
+
+def test_letters_in_another_case_are_no_errors(tmp_path: Path) -> None:
+    letters = np.array(["A", "B", "C"])
+    table = pd.DataFrame(
+        {"label": letters[Q.argmax(1)], "prediction": np.char.lower(letters[Q.argmax(1)])}
+    )
+    table.to_csv(tmp_path / "a.csv", index=False)
+    for given in (table, tmp_path / "a.csv"):
+        with pytest.raises(InputError, match="expected one spelling of a class"):
+            oodometer.evaluate(given)
+    table.loc[0, "prediction"] = "A"  # now capitals and small letters are classes of one column
+    assert oodometer.evaluate(table).rows == ROWS
+
+
+def test_grades_of_confidence_are_no_percents() -> None:
+    with pytest.raises(InputError, match="these look like grades"):
+        oodometer.evaluate({"correct": Y, "confidence": 1 + (4 * P).round()})
+
+
 @pytest.mark.parametrize(
     ("score", "truth"),
     [

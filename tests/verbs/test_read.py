@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import oodometer
@@ -316,7 +320,7 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
         ),
         ("odd.json", "[1, 2]", "row 1: expected a JSON object"),
         ("totals.json", '{"accuracy": 0.5}', "got totals alone"),
-        ("notes.txt", "hello", "got the ending .txt; known endings: .parquet"),
+        ("notes.txt", "hello", "got the ending .txt; a table of text is called .csv"),
     ],
 )
 def test_damaged_files_have_one_line_with_a_remedy(
@@ -374,3 +378,40 @@ def test_two_lists_of_a_document_are_a_question(
     code, _, err = run(capsys, "read", path)
     assert code == 2
     assert_snapshot(err)
+
+
+def test_commands_name_no_column_that_they_find_alone(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    p, names = rng.dirichlet([0.5] * 6, 90), np.array([f"c{k}" for k in range(6)])
+    table = {"True class": names[(p.cumsum(1) > rng.random((90, 1))).argmax(1)]}
+    table |= {f"Score of {name}": p[:, k] for k, name in enumerate(names)}
+    path = rows(tmp_path / "scores.csv", prompt=[f"q{i // 3}" for i in range(90)], **table)
+    asked = oodometer.read(path).questions
+    assert not any("--map" in question.command for question in asked)
+    assert any(question.command.endswith("--cluster prompt") for question in asked)
+    found = oodometer.evaluate(path, cluster="prompt", metrics=["accuracy"])
+    assert found["accuracy"].value == (names[p.argmax(1)] == table["True class"]).mean()
+
+
+def test_times_of_nanoseconds_are_read(tmp_path: Path) -> None:
+    at = np.datetime64("2026-01-01", "ns") + np.arange(60) // 20 * np.timedelta64(1, "D")
+    rows = {
+        "label": [0, 1] * 30,
+        "prediction": [0, 1, 1] * 20,
+        "seen": at + np.timedelta64(7, "ns"),
+    }
+    path = tmp_path / "times.parquet"
+    pq.write_table(pa.table(rows), path)
+    code = "import sys; sys.modules['pandas'] = None; import oodometer as o; path = sys.argv[1]"
+    code += "; print(o.read(path).rows, len(o.evaluate(path, by='seen').slices))"
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert (done.stdout.split(), done.returncode) == (["60", "3"], 0), done.stderr
+
+
+def test_a_flag_of_errors_is_no_verdict_on_what_is_right(tmp_path: Path) -> None:
+    flags = [k % 3 for k in range(60)]
+    path = rows(tmp_path / "a.csv", q=range(60), hallucination=[int(k == 0) for k in flags])
+    assert not any("hallucination" in q.command for q in oodometer.read(path).questions)
+    path = rows(tmp_path / "b.csv", q=range(60), is_correct=["N" if k == 0 else "Y" for k in flags])
+    found = oodometer.evaluate(path, mapping={"is_correct": "correct"}, metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx(2 / 3)

@@ -198,7 +198,7 @@ def of_models(names: tuple[str, ...] = ("big", "small"), column: str = "model") 
 
 
 @FORMS
-@pytest.mark.parametrize("column", ["model", "model_name", "system"])
+@pytest.mark.parametrize("column", ["model", "model_name", "system", "version", "Classifier ID"])
 def test_rows_of_several_models_are_refused(form: str, column: str, tmp_path: Path) -> None:
     given = written(of_models(column=column), tmp_path / "a", form)
     other = written(OTHER, tmp_path / "b", form)
@@ -212,6 +212,42 @@ def test_rows_of_several_models_are_refused(form: str, column: str, tmp_path: Pa
     for call in calls:
         with raises_snapshot(oodometer.InputError):
             call()
+
+
+def test_rows_of_several_people_and_of_models_without_ids_are_refused(tmp_path: Path) -> None:
+    people = written(of_models(column="annotator"), tmp_path / "people", "csv")
+    with pytest.raises(oodometer.InputError, match="labels of one person, got 2 in column annot"):
+        oodometer.evaluate(people)
+    one = oodometer.evaluate(people, where="annotator == big", metrics=["accuracy"])
+    assert one.rows == ROWS
+    in_order = pd.concat([TABLE.assign(model=name) for name in ("big", "small")])
+    with pytest.raises(oodometer.InputError, match="answers of one model, got 2 in column model"):
+        oodometer.evaluate(in_order)
+    epochs = of_models(column="epoch")
+    assert oodometer.evaluate(epochs, metrics=["accuracy"]).rows == 2 * ROWS
+
+
+@FORMS
+def test_rows_that_the_model_learnt_from_are_said_to_count(form: str, tmp_path: Path) -> None:
+    held_out = np.arange(ROWS) % 3 == 0
+    for name, cells, where in (
+        ("Data Split", np.where(held_out, "Test", "Train"), '"Data Split" == Test'),
+        ("is_train", ~held_out, "is_train == false"),
+    ):
+        given = written(TABLE.assign(**{name: cells}), tmp_path / "a", form)
+        (line,) = said(oodometer.evaluate(given, metrics=["accuracy"]), "the model learnt from")
+        assert where.lower() in line.lower()
+        found = oodometer.evaluate(given, where=where, metrics=["accuracy"])
+        assert found.rows == held_out.sum()
+        assert not said(found, "the model learnt from")
+    group = TABLE.assign(split=np.where(held_out, "a", "b"))
+    assert not said(oodometer.evaluate(group, metrics=["accuracy"]), "the model learnt from")
+
+
+def test_versions_of_other_rows_tell_no_models_apart() -> None:
+    rows = TABLE.assign(id=range(ROWS), version=np.where(P > 0.5, "1.0", "1.1"))
+    assert oodometer.evaluate(rows, metrics=["accuracy"]).rows == ROWS
+    assert oodometer.evaluate(rows.drop(columns="id"), metrics=["accuracy"]).rows == ROWS
 
 
 def test_models_are_told_apart_by_the_printed_words(tmp_path: Path) -> None:
@@ -238,6 +274,17 @@ def test_lists_in_the_order_of_rank_are_warned_of(form: str, tmp_path: Path) -> 
         table = pd.DataFrame({"label": label, "probabilities": [*lists.tolist()]})
         found = oodometer.evaluate(written(table, tmp_path / "a", form), metrics=["accuracy"])
         assert len(said(found, "probabilities falls from the first entry to the last")) == count
+
+
+@FORMS
+def test_errors_that_are_called_correct_are_warned_of(form: str, tmp_path: Path) -> None:
+    table = TABLE.assign(prediction=(P > 0.5).astype(int))
+    right = table["prediction"] == table["label"]
+    for cells, count in ((~right, 1), (right, 0), (right | (np.arange(ROWS) % 7 == 0), 0)):
+        given = written(table.assign(correct=cells.astype(int)), tmp_path / "a", form)
+        lines = said(oodometer.evaluate(given, metrics=["accuracy"]), "correct is false in")
+        assert len(lines) == count
+        assert not lines or f"in {int(right.sum())} of {int(right.sum())} rows" in lines[0]
 
 
 def test_prompts_that_repeat_are_said_to_depend_on_each_other() -> None:

@@ -427,11 +427,23 @@ def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
 
 
 def _no_truth(source: Source) -> MissingColumnsError:
+    """The error where no row can be judged: the truth is missing, or what the model gave."""
+    if "label" in source.fields and not {"prediction", "probabilities"} & {*source.fields}:
+        others = ", ".join(source.own_columns[:6]) or "no other column"
+        return MissingColumnsError(
+            "an answer of the model beside its label",
+            got=f"none that is known ({others})",
+            remedy="name the column of answers with --map COLUMN=prediction, that of a probability with "
+            "--positive COLUMN=CLASS",
+            file=source.name,
+        )
     expected = "at least one row of known truth: `correct`, `label` with `prediction` or `probabilities`, or a `score`"
+    others = ", ".join(source.own_columns[:6])
+    naming = f"name it, --map COLUMN=label ({others})" if others else "add the column"
     return MissingColumnsError(
         expected,
         got="none",
-        remedy="add the column, or estimate without labels: `oodometer estimate`",
+        remedy=f"{naming}, or estimate without labels: `oodometer estimate`",
         file=source.name,
     )
 

@@ -153,7 +153,11 @@ def label_rows(result: Result, why: str, count: int = FEW, **values: Any) -> Ste
 
 
 def after_estimate(result: Result) -> Step:
-    """Nothing, or a few rows to label, where the number is not to be trusted or an alarm stands."""
+    """Nothing, or a few rows to label, where the number is not to be trusted or an alarm stands; before all which class
+    is which, where the labels of the reference may be other classes than they are called.
+    """
+    if inside(result, "reference", "doubt"):
+        return {"text": NEXT["classes"]}
     head, fell = result.get("headline") or {}, result.get("fell") or {}
     parts = [
         part.get("fell") or {} for name in ("chunks", "slices") for part in result.get(name) or ()

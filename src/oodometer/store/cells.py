@@ -72,7 +72,9 @@ def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> N
 def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputError:
     """The error for a column of a type that cannot be meant."""
     cells = array.drop_null()
-    got = f"{cells[0].as_py()!r} (type {array.type})" if len(cells) else f"type {array.type}"
+    # Python's times have no nanoseconds
+    first = cells[:1].cast(pa.string()) if pt.is_timestamp(cells.type) else cells[:1]
+    got = f"{first[0].as_py()!r} (type {array.type})" if len(first) else f"type {array.type}"
     row = first_true(numbers_of(array.is_valid())) + 1 if len(array) else None
     return InputError(expected, got=got[:120], remedy=remedy, row=row, column=column)
 

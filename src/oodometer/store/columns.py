@@ -477,7 +477,8 @@ def unknown_column(
 
 
 def shown(names: Sequence[int | str], limit: int = 12) -> str:
-    """The first names, and how many there are."""
+    """The first names, and how many there are; the index of a frame has none."""
+    names = [name for name in names if name != "__index_level_0__"]
     return ", ".join(map(str, names[:limit])) + (
         f", ... ({len(names)} in all)" if len(names) > limit else ""
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from .cells import holds_truth
 from .columns import Kind, says_truth
 from .files import check_row, most_row, opened, opened_natively, packing, translated
 from .nested import odd_cell
+from .places import is_remote, local_copy
 from .scan import TextIndex, TextReader
 
 _STEP = 1 << 20
@@ -159,11 +161,19 @@ def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
 
 
 _HEAD = 1 << 20
+_SHORT = 1 << 16  # bytes of a block that first rows are read from
 _LOOKED_AT = 16  # rows whose cells may be nested, of which the first may be empty
 _LAST = ("]", "}", ")", "%", " ")  # what they end with
 _BLOCK = 8 << 20  # long, so that each batch is worth the work of asking all methods
 _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)"
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
+_EXCELS = re.compile(r'"?sep=.?"?', re.IGNORECASE)
+_MANY_DIGITS = re.compile(r"-?\d*\.\d{4,}(e-?\d+)?")  # a number that names nothing
+_TAIL = 1 << 14  # bytes that are looked at for what is no row
+_TOTAL = re.compile(
+    r"(grand |sub-?)?totals?( general| général)?|(gesamt-?)?summe|gesamt|gesamtergebnis|insgesamt|sums?|average|"
+    r"mean|mittelwert|durchschnitt|somme|moyenne|suma|promedio|totale|média|row count|rows"
+)
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _WHOLE = re.compile(r"\s*(-?\d+),0+\s*")
 _LISTS: Json = dict.fromkeys(("numbers", "ragged"), pa.list_(pa.float64())) | dict.fromkeys(
@@ -206,17 +216,20 @@ class CsvReader(TextReader):
         if not first:
             raise fault(header, got="blank lines", remedy="check what wrote it")
         unquoted = re.sub(r'"[^"]*"', "", first)
-        delimiter = max(",;\t", key=unquoted.count) if "," not in unquoted else ","
+        delimiter = max(",;\t|", key=unquoted.count) if "," not in unquoted else ","
+        odd = _above_header(first, unquoted, text, delimiter) or _total_below(path, delimiter)
+        if odd is not None:
+            raise odd.at(file=path)
         try:
-            lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-            names = next(lines)
+            rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            names = next(rows)
         except (csv.Error, StopIteration) as error:
             raise fault(header, got=str(error)) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
         body = text.partition("\n")[2]
         has_point = delimiter != "," and _POINT.search(body) is not None
         comma = delimiter != "," and not has_point and _COMMA.search(body) is not None
-        truths, odd = _first_cells(names, lines)
+        truths, nested = _first_cells(names, rows)
         return CsvReader(
             file=path,
             columns=tuple(names),
@@ -225,7 +238,7 @@ class CsvReader(TextReader):
             block=max(_HEAD, min(_BLOCK, most_row()), 8 * len(first)),
             truths=truths,
             steady=comma or delimiter == "," or has_point,
-            odd=odd,
+            odd=nested,
         )
 
     def index(self) -> TextIndex:
@@ -280,6 +293,7 @@ class CsvReader(TextReader):
         for batch in self._stream(types, kinds):
             for at in range(0, batch.num_rows, rows):
                 piece = batch.slice(at, rows)
+                self._refuse_header(piece, kinds, done)
                 for name, kind in kinds.items():
                     number = piece.schema.get_field_index(name)
                     if kind in _LISTS:
@@ -297,6 +311,30 @@ class CsvReader(TextReader):
                         piece = piece.set_column(number, name, pointed)
                 yield piece
                 done += piece.num_rows
+
+    def first_rows(self, kinds: Mapping[str, Kind], rows: int) -> Any:
+        """As of any reader, from a block that is no longer than these need."""
+        short = replace(self, block=_SHORT)
+        return next(iter(short.tables(kinds, rows)), None)
+
+    def _refuse_header(self, piece: Any, kinds: Mapping[str, Kind], done: int) -> None:
+        """Raise `InputError` for a row that is the header line again, as where files are put one behind another."""
+        names = [name for name, kind in kinds.items() if kind in ("class", "truth")]
+        held = [n for n in names if n in piece.column(n).dictionary.to_pylist()]
+        if len(held) < 2:
+            return
+        import pyarrow.compute as pc
+
+        rows = [{*pc.indices_nonzero(pc.equal(piece.column(n), n)).to_pylist()} for n in held]
+        for row in sorted(set.intersection(*rows))[:1]:
+            raise InputError(
+                "a row",
+                got="the header line again",
+                row=done + row + 1,
+                column=held[0],
+                file=self.file,
+                remedy="leave it out: one header line, the first",
+            )
 
     def _stream(self, types: Plain, kinds: Mapping[str, Kind]) -> Iterator[Any]:
         block, done, reader = self.block, 0, self
@@ -365,6 +403,49 @@ class CsvReader(TextReader):
         if name not in self.loose:
             self.loose[name] = pa.type_for_alias(self.type_of(name))
         return self.loose[name]
+
+
+def _above_header(first: str, unquoted: str, text: str, delimiter: str) -> InputError | None:
+    """The error for a first line that is no header: what Excel says to itself, a row of numbers, or a title above rows
+    of several cells; ``unquoted``: the line without what stands in quotes.
+    """
+    fault = partial(InputError, "a header line with column names", got=repr(first[:60]))
+    if _EXCELS.fullmatch(first.strip()):
+        return fault(remedy="delete the first line, which Excel writes for itself")
+    if any(_MANY_DIGITS.fullmatch(name.strip()) for name in unquoted.split(delimiter)):
+        return fault(remedy="write a line with the names of the columns above the first row")
+    if not any(sign in unquoted for sign in ",;\t|"):
+        body = re.sub(r'"[^"]*("|$)', "", text[len(first) : len(first) + _TAIL])
+        if any("," in line for line in body.splitlines()[: _LOOKED_AT + 1]):
+            return fault(remedy="delete what stands above the header line")
+    return None
+
+
+def _total_below(path: str, delimiter: str) -> InputError | None:
+    """The error for a last row that is a total of those above, as spreadsheets have one: it begins with a word for that
+    which no other of the last rows has there, and another cell of it is empty, or none of a few values above.
+    """
+    if is_remote(path) or packing(path):
+        return None
+    with open(local_copy(path), "rb") as file:
+        file.seek(max(0, os.path.getsize(file.name) - _TAIL))
+        tail = file.read().decode("utf-8", "replace").strip()
+    rows = list[list[str]]()
+    with suppress(csv.Error):
+        rows = [row for row in csv.reader(tail.splitlines(), delimiter=delimiter) if any(row)]
+    place = next((i for i, cell in enumerate(rows[-1]) if cell.strip()), 0) if rows else 0
+    words = [row[place].strip().lower() for row in rows if len(row) > place]
+    if len(words) < 3 or len(rows[-1]) < 2 or not _TOTAL.fullmatch(words[-1]):
+        return None
+    above = [{*cells} for cells in zip(*rows[1:-1], strict=False)]
+    odd = (
+        not cell.strip() or (len(cells) <= _LOOKED_AT and cell not in cells)
+        for cell, cells in zip(rows[-1], above, strict=False)
+    )
+    if words[-1] in words[:-1] or not any([*odd][place + 1 :]):
+        return None
+    got = f"a total in the last one: {delimiter.join(rows[-1])[:60]}"
+    return InputError("rows of samples", got=got, remedy="delete the last row")
 
 
 def _head_of(path: str) -> bytes:

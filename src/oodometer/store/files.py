@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import lzma
 import os
 import stat
@@ -72,7 +74,9 @@ FORMATS = tuple(_ENDINGS_OF)
 _TEXT = ("csv", "jsonl")
 _STEP = 1 << 20
 _PACKED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}  # text that is unpacked on the way
+_UTF_16, _UTF_16_MARKS = "utf-16", (b"\xff\xfe", b"\xfe\xff")  # which Excel calls Unicode text
 _NEVER = {
+    ".txt": "a table of text is called .csv or .tsv, lines of JSON .jsonl: rename the file",
     ".pkl": "pickle is never read, it can run code: write the predictions as Parquet, CSV, JSONL, Arrow or NPZ",
     ".npy": "one array has no column names: save it with np.savez('x.npz', probabilities=...)",
     ".xlsx": "save the sheet as CSV",
@@ -215,8 +219,8 @@ def _odd_start(head: bytes, form: str) -> InputError | None:
         remedy = "pickle is never read" if seen == "pickle" else remedy
         got = f"{seen} (by its first bytes)"
         return InputError(f"{form} (by its ending)", got=got, remedy=remedy)
-    if form in _TEXT and head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return InputError("text in UTF-8", got="UTF-16", remedy="save the file as UTF-8")
+    if form in _TEXT and head.startswith(_UTF_16_MARKS):
+        return None
     remedy = "check what the file is"
     if form in _TEXT and b"\0" in head:
         return InputError(f"{form} text", got="binary data", remedy=remedy)
@@ -227,13 +231,15 @@ def _odd_start(head: bytes, form: str) -> InputError | None:
 
 
 def packing(path: str) -> str:
-    """How a file is packed, as its first bytes say: by gzip, xz or bzip2, or not at all."""
+    """How a file is packed, as its first bytes say: by gzip, xz or bzip2, as UTF-16, or not at all."""
     with open(local_copy(path), "rb") as file:
         return _packing(file)
 
 
 def _packing(file: Any) -> str:
     head = bytes(file.read(16))
+    if head.startswith(_UTF_16_MARKS):
+        return _UTF_16
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
     return kind if kind in _PACKED.values() else ""
 
@@ -257,7 +263,38 @@ def _stream(source: Any, packed: str, start: int = 0, end: int | None = None) ->
         return file.get_stream(start, (file.size() if end is None else end) - start)
     if packed == "xz":  # which pyarrow does not know
         return pa.PythonFile(lzma.open(source), mode="r")
+    if packed == _UTF_16:
+        file = open(source, "rb") if isinstance(source, str) else source  # noqa: SIM115
+        return pa.PythonFile(io.BufferedReader(_Recoded(file), _STEP), mode="r")
     return pa.input_stream(source, compression=_KNOWN_BY_ARROW.get(packed))
+
+
+class _Recoded(io.RawIOBase):
+    """A stream of UTF-16, whose mark says the order of its bytes, as one of UTF-8."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._rest = file, b""
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+
+    def readable(self) -> bool:
+        """That it is one to read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as there is text; how many bytes of it."""
+        while not self._rest:
+            data = self._file.read(_STEP)
+            self._rest = self._decoder.decode(data, final=not data).encode()
+            if not data:
+                break
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+    def close(self) -> None:
+        """Close the file, too."""
+        self._file.close()
+        super().close()
 
 
 def opened_natively(
@@ -272,7 +309,7 @@ def opened_natively(
     path = local_copy(path)
     with open(path, "rb") as head:
         packed = _packing(head)
-    if packed != "xz" and not trimmed:
+    if packed not in ("xz", _UTF_16) and not trimmed:
         return _stream(path, packed, start, end)
     if packed:
         done, size = 0, os.path.getsize(path)

@@ -20,8 +20,8 @@ from ..errors import InputError
 from ..fields import FIELDS
 from ..plain import Json, Plain, Strings
 from .base import name_order
-from .cells import arrow_of, coded_cells, first_true, number_cells, numbers_of, plain
-from .columns import WIDE, usual_field
+from .cells import arrow_of, coded_cells, first_true, flat_list, number_cells, numbers_of, plain
+from .columns import WIDE, Feed, usual_field
 
 HEAD_ROWS = 1024  # rows that say what a column holds
 _LABEL = re.compile(r"label|class|(class|display)_?name|category|name|value")
@@ -51,7 +51,20 @@ PERCENT = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*%\s*")
 _SHOWN = 60
 _EXPECTED = 'an answer such as [{"label": "cat", "score": 0.9}] or {"cat": 0.9, "dog": 0.1}'
 
-Form = Literal["every class", "best class", "numbers by class", "vector", "percents", "fields"]
+_MOST_SHARES = 50  # columns of probabilities that are held against 100
+_HUNDREDTH = 0.5  # by which percents with decimals may miss 100
+
+Form = Literal[
+    "every class",
+    "best class",
+    "numbers by class",
+    "vector",
+    "percents",
+    "hundredths",
+    "list of hundredths",
+    "fields",
+    "record",
+]
 
 
 class Pairs(NamedTuple):
@@ -67,7 +80,7 @@ class Pairs(NamedTuple):
 class Unfolded:
     """A column of the file whose cells are read as the columns ``gives``: of each of ``classes``, of the best class and
     its score, or of numbers. ``text``: cells are JSON, or what Python prints; ``named_by``: another column that has the
-    classes of each row's scores.
+    classes of each row's scores; ``within``: the field of a record that has them, beside others of single values.
     """
 
     column: str
@@ -76,6 +89,7 @@ class Unfolded:
     classes: Strings = ()
     text: bool = False
     named_by: str = ""
+    within: str = ""
 
     def columns_of(self, cells: Any) -> Json:
         """The columns that the cells give, by name. Raises `InputError` for a row that holds something else."""
@@ -95,12 +109,18 @@ class Unfolded:
         match self.form:
             case "percents":
                 return {self.column: _of_percents(cells, self.column)}
+            case "hundredths":
+                return {self.column: _hundredth(cells)}
+            case "list of hundredths":
+                return {self.column: _of_hundredths(cells)}
             case "fields":
                 return self._of_fields(cells)
         cells = _parsed(cells, self.column) if self.text else cells
         match self.form:
             case "vector":
                 return {self.column: _of_vectors(cells, self.column)}
+            case "record":
+                return self._of_record(cells)
             case "numbers by class":
                 return self._of_numbers(cells)
             case "best class":
@@ -116,6 +136,18 @@ class Unfolded:
             output: cells.field(name) if name in present else lacking
             for output, name in zip(self.gives, self.classes, strict=True)
         }
+
+    def _of_record(self, cells: Any) -> Json:
+        """The single values of records, and the probabilities in the field that has them."""
+        _refuse_rows(~_valid(cells), self.column, "an answer", cells)
+        inner, prefix = cells.field(self.within), f"{self.column}.{self.within}"
+        by_class = {f"{prefix}.{name}": name for name in self.classes}
+        alone = [name for name in self.gives if name not in by_class and name != prefix]
+        out = {name: cells.field(name.removeprefix(f"{self.column}.")) for name in alone}
+        if not by_class:
+            return out | {prefix: inner}
+        numbers = replace(self, form="numbers by class", gives=(*by_class,))
+        return out | numbers._of_numbers(inner)
 
     def _of_numbers(self, cells: Any) -> Json:
         """The numbers of objects whose fields are the classes."""
@@ -405,7 +437,7 @@ def odd_cell(value: Any, name: str) -> bool:
             bare.endswith("%") and PERCENT.fullmatch(bare) is not None
         )
     if isinstance(value, list) and value and not isinstance(value[0], (list, dict)):
-        return usual_field(name) == "probabilities" or _are_classes(name)
+        return usual_field(name) == "probabilities" or _are_classes(name) or name == "prediction"
     return isinstance(value, (list, dict))
 
 
@@ -421,7 +453,9 @@ def odd_columns(schema: Any) -> Strings:
             pt.is_struct(kind) or pt.is_map(kind) or (inner is not None and pt.is_struct(inner))
         )
         listed = inner is not None and not pt.is_dictionary(kind)
-        listed = listed and (usual == "probabilities" or _are_classes(field.name))
+        listed = listed and (
+            usual == "probabilities" or _are_classes(field.name) or field.name == "prediction"
+        )
         text = pt.is_string(kind) or pt.is_large_string(kind) or str(kind) == "string_view"
         named = usual in _ANSWERS or field.name in _ANSWERS or field.name.startswith("prob_")
         if nested or listed or (text and (named or _may_answer(field.name))):
@@ -491,6 +525,8 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     first = values[0]
     if _is_vector(first):
         return _of_vector(column, seen, ours)
+    if (record := _of_record(column, seen)) is not None:
+        return record
     rows = [_answers_of(value) for value in values]
     answers = [row for row in rows if row is not None]
     if len(answers) < len(rows):
@@ -498,6 +534,38 @@ def _form_of(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     return _of_answers(
         column, answers, not isinstance(first, dict) or bool(keys_of(first)[0]), seen
     )
+
+
+def _of_record(column: str, seen: _Seen) -> Unfolded | None:
+    """Records of single values and, in one field that is called so, the probabilities of all classes."""
+    if seen.maps or not all(isinstance(value, dict) for value in seen.values):
+        return None
+    first = seen.values[0]
+    nested = [key for key in first if isinstance(first[key], (dict, list))]
+    within = [k for k in nested if "probabilities" in (k, usual_field(str(k)))]
+    alone = [key for key in first if all(_is_single(value.get(key)) for value in seen.values)]
+    if len(within) != 1 or not alone:
+        return None
+    (key,) = within
+    inner = [value.get(key) for value in seen.values]
+    classes = tuple(map(class_text, first[key])) if isinstance(first[key], dict) else ()
+    rows = [[*value.values()] if isinstance(value, dict) else value for value in inner]
+    if not all(_are_shares(row) and len(row) == len(rows[0]) for row in rows):
+        return None
+    prefix = f"{column}.{key}"
+    answers = [f"{prefix}.{name}" for name in classes] or [prefix]
+    gives = (*(f"{column}.{name}" for name in alone), *answers)
+    return Unfolded(column, "record", gives, classes, seen.text, within=key)
+
+
+def _is_single(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _are_shares(row: Any) -> bool:
+    """Whether a list holds probabilities of all classes."""
+    numbers = _is_list(row) and len(row) > 1 and all(map(_is_number, row))
+    return numbers and _sums_to_one(row)
 
 
 def _is_list(value: Any) -> bool:
@@ -523,6 +591,8 @@ def _of_vector(column: str, seen: _Seen, ours: str | None) -> Unfolded | None:
     if is_list and ours in _VECTORS and (seen.json or not seen.text):
         return None
     named = usual_field(column) == "probabilities" or ours in _VECTORS
+    called = column == "prediction" or usual_field(column) == "prediction"
+    named = named or (called and ours == column and all(map(_are_shares, seen.values)))
     return Unfolded(column, "vector", (column,), text=seen.text) if named else None
 
 
@@ -595,10 +665,27 @@ def renamings_of(unfolded: Unfolded) -> dict[str, str]:
         return {} if unfolded.column in _VECTORS else {unfolded.column: "probabilities"}
     if unfolded.form in ("percents", "fields"):
         return {}
+    if unfolded.form == "record":
+        return _renamings_of_record(unfolded)
     return {
         column: f"prob_{name}"
         for column, name in zip(unfolded.gives, unfolded.classes, strict=True)
     }
+
+
+def _renamings_of_record(unfolded: Unfolded) -> dict[str, str]:
+    """The probabilities of a record, and the decision beside them, where one of its values is called so."""
+    size = max(len(unfolded.classes), 1)
+    alone, answers = unfolded.gives[:-size], unfolded.gives[-size:]
+    out = dict.fromkeys(answers, "probabilities")
+    if unfolded.classes:
+        names = zip(answers, unfolded.classes, strict=True)
+        out = {column: f"prob_{name}" for column, name in names}
+    fields = {column: column.removeprefix(f"{unfolded.column}.") for column in alone}
+    decided = [
+        c for c, name in fields.items() if name == "class" or usual_field(name) == "prediction"
+    ]
+    return out | (dict.fromkeys(decided, "prediction") if len(decided) == 1 else {})
 
 
 class Unfolding(NamedTuple):
@@ -621,6 +708,7 @@ def unfold(
         if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS, "score"))
     ]
     names = [name for name in may_be if mapping.get(name) in (None, *_ANSWERS) or name in FIELDS]
+    names += [name for name in may_be if mapping.get(name, "").startswith("prob_")]
     names += [name for name in columns if mapping.get(name) == "score"]
     wide = [name for name in reader.odd if name.startswith(tuple(WIDE)) and name in columns]
     names = list(dict.fromkeys((*names, *wide)))
@@ -629,6 +717,61 @@ def unfold(
     beside = _named_beside(reader, columns, mapping)
     chosen = _each_alone(reader, names, columns, mapping) if beside is None else [beside]
     return _applied(chosen, columns, mapping, as_is)
+
+
+def hundredths(reader: Any, feed: Feed | None) -> tuple[Unfolded, ...]:
+    """Columns of probabilities of all classes, or lists of them, that are percents without a sign: numbers from 0 to
+    100, some above 1, which sum to 100 in every one of the first rows. A lone column tells nothing.
+    """
+    if feed is None or feed.lone or not {*feed.columns} <= {*reader.columns}:
+        return ()
+    shares, lists = feed.columns, not feed.wide
+    if len(shares) > _MOST_SHARES:
+        return ()
+    try:
+        kinds = dict.fromkeys(shares, "numbers" if lists else "number")
+        batch = reader.first_rows(kinds, HEAD_ROWS)
+        numbers = None if batch is None else _side_by_side(batch, shares, lists)
+    except (InputError, ValueError, TypeError, pa.ArrowException):
+        return ()  # said where they are read
+    if numbers is None or not _sum_to_100(numbers[np.isfinite(numbers).all(axis=1)]):
+        return ()
+    form: Form = "list of hundredths" if lists else "hundredths"
+    return tuple(Unfolded(name, form, (name,)) for name in shares)
+
+
+def _side_by_side(batch: Any, names: Sequence[str], are_lists: bool) -> Array:
+    """The numbers of columns, or of the lists in the only one, (row, class)."""
+    if not are_lists:
+        cells = [number_cells(batch.column(name), name) for name in names]
+        return np.column_stack(cells)
+    values, size = flat_list(plain(batch.column(names[0])), names[0])
+    return number_cells(values, names[0]).reshape(-1, size)
+
+
+def _sum_to_100(numbers: Array) -> bool:
+    """Whether numbers of all classes, (row, class), are percents."""
+    if not numbers.size or numbers.min() < 0 or numbers.max() <= 1 or numbers.shape[1] < 2:
+        return False
+    are_whole = bool((numbers == np.round(numbers)).all())
+    slack = max(_HUNDREDTH, numbers.shape[1] / 2 * are_whole)
+    return bool((np.abs(numbers.sum(axis=1) - 100) <= slack).all())
+
+
+def _of_hundredths(cells: Any) -> Any:
+    """Lists of percents as lists of shares of 1; an empty cell is told where they are read."""
+    cells = plain(cells)
+    if cells.null_count:
+        return cells
+    values, offsets = _flat(cells)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), _hundredth(values))
+
+
+def _hundredth(percents: Any) -> Any:
+    """Numbers as shares of 1, null where they are."""
+    numbers = plain(percents).cast(pa.float64())
+    mask = None if not numbers.null_count else ~_valid(numbers)
+    return pa.array(numbers.to_numpy(zero_copy_only=False) / 100, mask=mask)
 
 
 def _each_alone(
@@ -789,7 +932,8 @@ def _likeliest(
 def _is_share(unfolded: Unfolded, mapping: Mapping[str, str]) -> bool:
     if unfolded.form == "percents" and mapping.get(unfolded.column, unfolded.column) == "score":
         return True
-    named = unfolded.column.startswith("prob_") or usual_field(unfolded.column) == "probabilities"
+    called = mapping.get(unfolded.column, unfolded.column)
+    named = called.startswith("prob_") or usual_field(unfolded.column) == "probabilities"
     return unfolded.form == "percents" and named
 
 
@@ -814,7 +958,7 @@ def _applied(
                 for theirs, ours in renamings_of(unfolded).items()
                 if ours not in other_fields
             }
-            if unfolded.form == "fields":
+            if unfolded.form in ("fields", "record"):
                 out += unfolded.gives
             elif unfolded.form in ("vector", "percents"):
                 out += [column] * (column not in as_is)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 TYPE = "type of "  # what a fact of a column is called
 MOST_CELLS = 8_000_000  # numbers in a batch, however many classes a row has
+# how cells that are unfolded are read, where not as they are written
+_NUMBERS: dict[str, Kind] = {"hundredths": "number", "list of hundredths": "numbers"}
 _FEWEST = 1024  # rows of a batch that conditions are asked of: of a few that are wanted the first may stand far down
 
 
@@ -65,6 +67,10 @@ class Reader(ABC):
     def bound(self, layout: Layout) -> Reader:
         """The reader once the meaning of its columns is known."""
         return self
+
+    def first_rows(self, kinds: Mapping[str, Kind], rows: int) -> Any:
+        """A record batch of the first rows, some of these many; None where there is none."""
+        return next(iter(self.tables(kinds, rows)), None)
 
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""
@@ -248,7 +254,9 @@ class Piece:
         for nested in self.unfolded:
             requested = [name for name in nested.gives if out.pop(name, None) is not None]
             read = filter(None, (nested.column, nested.named_by) if requested else ())
-            out |= dict.fromkeys(read, "text" if reader.text else "raw")
+            kind: Kind = "text" if reader.text else "raw"
+            kind = _NUMBERS.get(nested.form, kind)
+            out |= dict.fromkeys(read, kind)
         return out or {reader.columns[0]: "any"}
 
     def _unfolded(self, batch: Any, names: Sequence[str], done: int) -> Any:

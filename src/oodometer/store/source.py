@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,8 @@ from ..classes import (
     NO_ANSWER,
     ClassNames,
     are_decimals,
+    is_word,
+    lower_class,
     named_classes,
     proved_classes,
     refuse_ids_among,
@@ -58,6 +61,7 @@ from .columns import (
     Kind,
     Layout,
     TimeFormat,
+    bare_name,
     class_names,
     order_in,
     unread_renamings,
@@ -144,6 +148,25 @@ def _unfolded(
     return [replace(piece, unfolded=unfolded) for piece in pieces], columns, mapping
 
 
+def _with_shares(pieces: Sequence[Piece], layout: Layout) -> Sequence[Piece]:
+    """Pieces whose percents of all classes are shares of 1, where the first rows show that they are percents."""
+    from .nested import hundredths
+
+    feed = layout.feeds.get("probabilities")
+    before = {name for piece in pieces[:1] for nested in piece.unfolded for name in nested.gives}
+    if feed is None or not pieces or before & {*feed.columns}:
+        return pieces
+    percents = hundredths(pieces[0].reader, feed)
+    return [replace(piece, unfolded=(*piece.unfolded, *percents)) for piece in pieces]
+
+
+def _said_of_percents(pieces: Sequence[Piece]) -> Strings:
+    """A line on columns of percents that are read as shares of 1."""
+    names = [n.column for n in (pieces[0].unfolded if pieces else ()) if "hundredths" in n.form]
+    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return (f"{listed} sum to 100 in every row: read as percents",) if names else ()
+
+
 class _Place(NamedTuple):
     """Where a class comes first; the row, from 1 on, is None where the column names the class and no cell holds it."""
 
@@ -197,7 +220,8 @@ class ReaderSource(Source):
             readers = [piece.reader.bound(layout) for piece in pieces]
         except InputError as error:
             raise error.at(file=path) from None
-        self.pieces = tuple(map(_with_reader, pieces, readers))
+        self.pieces = tuple(_with_shares([*map(_with_reader, pieces, readers)], layout))
+        self.notes = (*notes, *_said_of_percents(self.pieces))
         if _rows_of(self.pieces) == 0:
             raise no_rows(path)
         if how.where:
@@ -527,11 +551,21 @@ class ReaderSource(Source):
             return pair  # columns of true and false are seen as 1 and 0
         classes = (*seen, *([] if str(lone) in map(str, seen) else [lone]))
         if len(classes) != 2:
+            column = next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone)
+            are_numbers = {*map(str, seen)} <= {"0", "1"} and len(seen) == 2
+            are_none = not seen and "label" not in self.layout.feeds
+            remedy = "" if are_numbers else "name both, --classes a,b"
+            if are_numbers or are_none:
+                words = bare_name(str(lone)).split("_")
+                order = ("0", "1") if lower_class(words, ("0", "1"), words[1:]) else ("1", "0")
+                first, other = (shlex.quote(f"{column}={number}") for number in order)
+                of = f"{lone} is {order[0]} of 0 and 1"
+                remedy += "; or, " * are_none + f"if {of}, --positive {first}, else {other}"
             raise InputError(
                 f"two classes, {lone!r} and another one",
                 got=", ".join(map(repr, classes[:6])),
-                column=next(feed.columns[0] for feed in self.layout.wide_of_classes if feed.lone),
-                remedy="name both, --classes a,b; where labels are 0 and 1, call the column prob_1",
+                column=column,
+                remedy=remedy,
             )
         return tuple(sorted(classes, key=str))
 
@@ -690,7 +724,25 @@ class ReaderSource(Source):
                 next(v for v in at if v in texts and not isinstance(class_names([v])[0], int))
             ]
             raise regression(len(texts), file=file, row=row, column=column)
+        self._refuse_decimals_beside_words(found)
         refuse_ids_among(found.columns, found.rows)
+
+    def _refuse_decimals_beside_words(self, found: _SeenClasses) -> None:
+        """Raise `InputError` for a column of decimals beside one of words: scores, which every label would miss."""
+        for texts in found.columns.values() if self.first.text else ():
+            others = set().union(*found.columns.values()) - texts
+            if not are_decimals(texts - {None}) or not any(map(is_word, others)):
+                continue
+            value = next(value for value in found.at if value in texts - {None})
+            column, file, row = found.at[value]
+            raise InputError(
+                "a class (an integer or a string)",
+                got=value,
+                file=file,
+                row=row,
+                column=column,
+                remedy="give class numbers or names, not scores",
+            )
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]

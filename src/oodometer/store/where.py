@@ -101,6 +101,22 @@ def parse_where(
     return tuple(replace(c, times=times) for text in texts for c in _Parser(text).conditions())
 
 
+_WORD = re.compile(r"(?!(?:and|or|not|in)$)[\w.:+/@-]+")
+
+
+def equal_to(column: str, value: str) -> str:
+    """The condition that a column holds a value, with quotes where they are needed.
+
+    >>> equal_to("split", "test")
+    'split == test'
+    >>> print(equal_to("Data Split", "hold out"))
+    "Data Split" == 'hold out'
+    """
+    named = column if _WORD.fullmatch(column) else '"' + column.replace('"', '""') + '"'
+    text = value if _WORD.fullmatch(value) else "'" + value.replace("'", "''") + "'"
+    return f"{named} == {text}"
+
+
 class _Parser:
     """Reads the conditions of one text from left to right."""
 

@@ -88,6 +88,12 @@ class ColumnEvidence:
         return bool(len(finite) and finite.min() >= 0 and finite.max() <= 1)
 
     @property
+    def is_hundredth(self) -> bool:
+        """Whether all numbers lie between 0 and 100, some above 1, as percents of a class do."""
+        finite = self._finite
+        return bool(len(finite) and finite.min() >= 0 and 1 < finite.max() <= 100)
+
+    @property
     def is_share(self) -> bool:
         """Whether it may be a probability: different numbers between 0 and 1."""
         return self.is_unit and self.varies

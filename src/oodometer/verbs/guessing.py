@@ -12,14 +12,14 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import product, takewhile
+from itertools import combinations, product, takewhile
 from typing import Any, cast
 
 import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
-from ..classes import NEARLY_ALL, positive_of
+from ..classes import NEARLY_ALL, is_word, lower_class, positive_of
 from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
@@ -73,6 +73,7 @@ _MOST_GIVEN = 50  # columns of all classes that are held against a label which a
 _ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if the order of the names is the columns'
 _ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
 _BESIDE_ANSWERS = {"score", "scores", "prediction_score"}
+_NUMBERED = re.compile(r"(\D*)(\d+)(\D*)")  # a column of a rank
 _WIDE = ("prob_", "logit_")  # before the name of a class
 _LOGIT = re.compile(r"(output_)?margin|logits?|log_?odds|raw_scores?|raw_formula_val")  # a lone one
 _LOGPROB = re.compile(
@@ -80,7 +81,7 @@ _LOGPROB = re.compile(
     r"sequence|normali[sz]ed)_)?(token_)?log_?(probs?|probability|probabilities|likelihood)"
 )  # of a whole output
 _LOGIT_OF = re.compile(
-    r"(?i)(logits?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
+    r"(?i)(logits?|log_?prob(?:s|ability|abilities)?|(?:output_)?margins?|rawformulaval:class)[_ .=](.+)"
 )  # one of several, of a class
 
 
@@ -142,6 +143,17 @@ class Guess:
             remedy=self.remedy or None,
             naming=None if self.remedy else naming,
             file=file,
+        )
+
+    def check_outcome(self, file: str | None, answered: Collection[str], has_truth: bool) -> None:
+        """Raise `MissingColumnsError` where nothing is read that the model gave, with what is not and why."""
+        given = {"prediction", "confidence", "score", "correct"}
+        is_read = any(ours in given or ours.startswith(_WIDE) for ours in self.renamings.values())
+        if answered or not has_truth or self.doubt or is_read or not self.notes:
+            return
+        what, _, remedy = self.notes[0].partition("; ")
+        raise MissingColumnsError(
+            "an output of the model beside its truth", got=what, remedy=remedy, file=file
         )
 
     @property
@@ -227,6 +239,14 @@ def _between(columns: Sequence[str], head: str, tail: str) -> dict[str, str]:
     return {c: match[1] for c in columns if (match := around.fullmatch(c))}
 
 
+def _counts(group: Collection[int]) -> bool:
+    """Whether numbers count from 0 or 1 on, two at least."""
+    return len(group) > 1 and sorted(group) in (
+        [*range(len(group))],
+        [*range(1, len(group) + 1)],
+    )
+
+
 class _Reader:
     """Reads one source beside others without labels; `guess` says what it does."""
 
@@ -276,6 +296,11 @@ class _Reader:
     def _numbers(self, columns: Iterable[str]) -> Array:
         """The numbers of columns side by side, (row, column)."""
         return np.column_stack([self.column[c].numbers for c in columns])
+
+    def _of_classes(self, columns: Iterable[str]) -> Array:
+        """The probabilities of classes, (row, class); of columns that hold percents a hundredth."""
+        numbers = self._numbers(columns)
+        return numbers / 100 if numbers.shape[1] > 1 and np.nanmax(numbers) > 1 else numbers
 
     def _lacking(self, columns: Iterable[str]) -> list[str]:
         """Columns that none of the files without labels has, where there are such files."""
@@ -388,11 +413,13 @@ class _Reader:
         return [self.given] if len(self.given) > 1 else []
 
     def _is_probability(self, name: str | None) -> bool:
-        """Whether a column that is called a prediction holds probabilities beside a label of two classes."""
+        """Whether a column that is called a prediction holds probabilities beside two classes, or words."""
         label = next(iter(truths_by_name(self.source, ())), None)
         if name is None or name in self.asked.taken or label not in self.column:
             return False
-        return self.column[name].is_share and len(self.column[label].classes) == 2
+        classes = self.column[label].classes
+        are_known = len(classes) == 2 or any(map(is_word, classes))
+        return self.column[name].is_share and are_known
 
     def run(self, truth: bool) -> Guess:
         """The guess; ``truth``: the source holds it."""
@@ -400,6 +427,7 @@ class _Reader:
             self.usual[self._release("prediction")] = "prediction"
         if self.asked.apart:
             self._only_answer()
+        self._take_ranked()
         self._contest_answer()
         if truth:
             self._contest()
@@ -429,6 +457,42 @@ class _Reader:
             more=self._times_and_ids(keys),
             features=self._inputs(keys),
         )
+
+    def _take_ranked(self) -> None:
+        """Read the first of classes by rank as the prediction, and the first of their scores as its confidence."""
+        groups: dict[tuple[str, str], dict[int, str]] = {}
+        for c in self.own:
+            if (match := _NUMBERED.fullmatch(c)) is not None:
+                groups.setdefault((match[1], match[3]), {})[int(match[2])] = c
+        ranks = [
+            [*dict(sorted(group.items())).values()] for group in groups.values() if _counts(group)
+        ]
+        scores = [columns for columns in ranks if self._fall(columns)]
+        classes = [columns for columns in ranks if self._are_ranked_classes(columns)]
+        if self.of("prediction") or len(scores) != 1 or len(classes) != 1:
+            return
+        if len(scores[0]) != len(classes[0]):
+            return
+        ranked = {*scores[0], *classes[0]}
+        self.own = tuple(c for c in self.own if c not in ranked)
+        self.scored = [c for c in self.scored if c not in ranked]
+        self.renamings |= {classes[0][0]: "prediction", scores[0][0]: "confidence"}
+        self.has_scores = True
+
+    def _fall(self, columns: Sequence[str]) -> bool:
+        """Whether columns between 0 and 1 fall from the first to the last in every row."""
+        if not all(self.column[c].is_unit for c in columns):
+            return False
+        numbers = self._numbers(columns)
+        return self.column[columns[0]].varies and not (np.diff(numbers, axis=1) > 0).any()
+
+    def _are_ranked_classes(self, columns: Sequence[str]) -> bool:
+        """Whether columns hold classes that differ from each other in every row."""
+        texts = [self.column[c].texts for c in columns]
+        if not all(self.column[c].classes and not self.column[c].is_share for c in columns):
+            return False
+        pairs = combinations(texts, 2)
+        return not any(((a == b) & (a != np.array(None))).any() for a, b in pairs)
 
     def _pairs_by_name(self, free: Sequence[str]) -> list[tuple[str, str]]:
         """Answers and truths whose names are forms of one word, as `predicted_x` and `x`, and whose classes meet."""
@@ -496,8 +560,8 @@ class _Reader:
             return
         ((truth, scores),) = named.items()
         classes, words = self.column[truth].classes, bare_name(scores[0]).split("_")
-        named = [name for name in classes if bare_name(name) in words]
-        positive = positive_of(classes) or (named[0] if len(named) == 1 else None)
+        called = [name for name in classes if bare_name(name) in words]
+        positive = positive_of(classes) or (called[0] if len(called) == 1 else None)
         if positive is None or len(classes) != 2:
             return
         self.renamings[truth] = "label"
@@ -705,7 +769,10 @@ class _Reader:
         """
         column, (first, second) = self.column[name], label.classes
         words = bare_name(name).split("_")
-        named = [c for c in label.classes if bare_name(c) in words and not c.isdigit()]
+        named = [c for c in label.classes if bare_name(c) in words and not bare_name(c).isdigit()]
+        read = (c for c, ours in self.renamings.items() if ours == "label")
+        truth = bare_name(next(read, self.fed.get("label", ""))).split("_")
+        named = named or lower_class(words, label.classes, truth)
         positive = (
             named[0] if len(named) == 1 else positive_of(label.classes) or column.likelier(label)
         )
@@ -729,14 +796,23 @@ class _Reader:
         beyond = beyond_chance(np.column_stack([rest, p]), [negative, positive], label.texts)
         if abs(beyond) < BEYOND:
             return f"prob_{positive}", f"{name}, which goes with the label no better than chance"
-        doubt = f"{name}, which is higher where the label is {negative}" if beyond < 0 else ""
-        return f"prob_{positive}", doubt
+        hint = f"(of {negative}: --positive {shlex.quote(f'{name}={negative}')})"
+        doubt = f"{name}, which is higher where the label is {negative} {hint}"
+        return f"prob_{positive}", doubt if beyond < 0 else ""
 
     def _blocks(self) -> list[dict[str, str]]:
-        """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1;
-        column -> class.
+        """Columns of one head and one tail around the names of all classes, or around 0, 1, ..., whose rows sum to 1,
+        or to 100; column -> class.
         """
         shares = [c for c in self.own if self.column[c].is_unit]
+        percents = [c for c in self.own if self.column[c].is_unit or self.column[c].is_hundredth]
+        out = self._blocks_of(shares)
+        if len(percents) > max(1, len(shares)):
+            out |= self._blocks_of(percents)
+        return [*out.values()]
+
+    def _blocks_of(self, shares: Sequence[str]) -> dict[frozenset[str], dict[str, str]]:
+        """The blocks of `_blocks` among these columns, by their columns."""
         # called by the classes alone, of which some may have no label
         bare = {c: c for c in shares if self.usual[c] is None and c not in self.renamings}
         out: dict[frozenset[str], dict[str, str]] = {}
@@ -751,7 +827,7 @@ class _Reader:
                     if named is not None:
                         out.setdefault(frozenset(block), named)
                         break
-        return [*out.values()]
+        return out
 
     def _class_lists(self, shares: Sequence[str], bare: list[str]) -> list[list[str]]:
         """Classes that columns may be named by: of answer and truth, else of what may be one, else the names of columns
@@ -818,7 +894,7 @@ class _Reader:
         self, columns: dict[str, str], p: Array | None = None
     ) -> dict[str, str] | None:
         """Columns with the names that the labels have for what they count or name; None where rows contradict."""
-        p = self._numbers(columns) if p is None else p
+        p = self._of_classes(columns) if p is None else p
         column = self.of("label") or self.of("prediction")
         if not np.allclose(np.nansum(p, axis=1), 1, atol=0.02):
             return None
@@ -956,7 +1032,7 @@ class _Reader:
         """Standard errors by which the label goes with the decision, else with the probabilities, beyond chance."""
         if decision is not None:
             return decision.goes_with(label)
-        p, names = self._numbers(wide), [*wide.values()]
+        p, names = self._of_classes(wide), [*wide.values()]
         if len(wide) == 1:
             names += [name for name in label.classes if name != names[0]][:1]
             p = np.hstack([p, 1 - p])
@@ -1019,6 +1095,7 @@ class Guessing:
             return Guess({})
         others = [] if is_target else self._opened_others()
         guessed = self._guess_beside(others, source, has_truth, asked)
+        guessed.check_outcome(source.path, answered, has_truth)
         if not guessed.doubt:
             return guessed.for_threshold() if self.decided else guessed
         if answered and not (wants_truth or guessed.contested):

@@ -348,6 +348,7 @@ class Interpreter:
         """Rows and accuracy of the reference, with an exact interval."""
         reference, level = self.fitted.reference, self.options.level
         low, high = clopper_pearson(reference.correct, reference.rows, level)
+        doubt = {"doubt": self.fitted.doubt} if self.fitted.doubt else {}
         return {
             "name": self.fitted.name,
             "rows": reference.rows,
@@ -357,6 +358,7 @@ class Interpreter:
             "level": level,
             "kind": "exact",
             "classes": reference.record.num_classes,
+            **doubt,
         }
 
     def _about_calibration(self) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import NamedTuple, final
 
 from ..errors import InputError
@@ -11,6 +12,7 @@ from ..plain import Strings
 from ..results.values import listed
 from ..store import Source
 from ..store.columns import bare_name
+from ..store.where import equal_to
 
 _NAMES = re.compile(
     r"(metric|score|scorer|evaluator|assessment|criterion|criteria|feedback)(_?name)?"
@@ -99,4 +101,4 @@ def refuse_metrics(found: MetricNames | None, file: str | None) -> None:
 
 def where_option(found: MetricNames, metric: str) -> str:
     """The condition that keeps the rows of one metric, quoted for a shell."""
-    return f"\"{found.column} == '{metric}'\""
+    return shlex.quote(equal_to(found.column, metric))

@@ -31,7 +31,12 @@ from .confidences import REPEATS, needs_reading, with_confidences
 from .fitted import FittedSource
 from .guessing import Guessing
 from .options import Reading, Running, Truth
-from .unused_columns import refuse_several_models, said_of_sorted_lists, said_of_unused
+from .unused_columns import (
+    refuse_several_models,
+    said_of_contradicted,
+    said_of_sorted_lists,
+    said_of_unused,
+)
 
 Result = TypeVar("Result")
 _TRUTH = ("label", "correct")
@@ -500,6 +505,7 @@ class Opener:
         """
         refuse_several_models(source, self._named)
         self._note(notes_on(source.name, said_of_sorted_lists(source)))
+        self._note(notes_on(source.name, said_of_contradicted(source)))
         lines = said_of_unused(
             source,
             self._named,

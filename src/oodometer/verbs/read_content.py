@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
@@ -87,6 +88,8 @@ class Cells:
 
 def _counts(cells: Any) -> dict[Any, int]:
     """How often each value comes, but empty cells and NaN."""
+    if pt.is_timestamp(cells.type):  # Python's times have no nanoseconds
+        cells = cells.cast(pa.string())
     counts = pc.value_counts(cells)
     pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
     return {value: count for value, count in pairs if value not in (None, "") and value == value}
@@ -268,6 +271,8 @@ class Content:
         """Columns whose values repeat and which are nothing else; those with a name that says so alone, if any."""
         names = [name for name, ours in self.taken.items() if ours == "group" and not self.groups]
         names += [name for name in self.columns if name not in self.taken]
+        if self.file == self.about.log:  # what is written calls a prompt otherwise
+            names += [name for name, ours in self.taken.items() if ours == "input"]
         cells = {name: self.columns[name] for name in names if name in self.columns}
         repeated = {
             name: column
@@ -289,7 +294,8 @@ class Content:
     def columns_read(self) -> tuple[ColumnRead, ...]:
         """Each column, and what it is taken for."""
         taken = {name: "task" if ours == "group" else ours for name, ours in self.taken.items()}
-        taken |= dict.fromkeys(self.clusters, "may be a cluster")
+        clusters = [name for name in self.clusters if taken.get(name) != "input"]
+        taken |= dict.fromkeys(clusters, "may be a cluster")
         return tuple(
             ColumnRead(name, cells.kind, cells.known, cells.distinct, taken.get(name, ""))
             for name, cells in self.columns.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from ..results.reading import Question
-from ..store.columns import as_options
+from ..store.columns import as_options, bare_name
 from .costs import is_cost
 from .guessing import opened_raw
 from .read_content import Content, files_in, plain_name
@@ -26,6 +27,9 @@ SURE = {
     "members",
 }
 """Fields that tell how sure a model is."""
+_OF_ERRORS = re.compile(  # columns whose yes is no praise
+    r"(.*_)?(hallucinat\w*|errors?|wrong|incorrect|mistakes?|fail(ed|ures?|s)?|violat\w*|toxic\w*|unsafe|refus\w*)(_.*)?"
+)
 _BESIDE = 10  # files that are looked at
 _NEEDS = {
     "OTHER": "another run of the same questions",
@@ -151,13 +155,20 @@ class _Asking:
             words = ("REFERENCE", self.file, *self.options)
             yield _question("How good is it?", "estimate", *words)
 
+    def _free_columns(self) -> dict[str, Any]:
+        """Columns that judges wrote, or that are nothing yet, without those of errors, by name."""
+        content, columns = self.content, self.content.columns
+        free = {n: c for n, c in columns.items() if not _OF_ERRORS.fullmatch(bare_name(n))}
+        judges = content.about.judges
+        return {n: c for n, c in free.items() if n in judges or n not in content.taken}
+
     def of_numbers(self) -> Iterator[Question]:
         """Whether a column of verdicts is the truth, or one of numbers the score, where nothing else is known."""
         content = self.content
         if content.truth or content.about.human:
             return
         judges = content.about.judges
-        free = {n: c for n, c in content.columns.items() if n in judges or n not in content.taken}
+        free = self._free_columns()
         for name, cells in free.items():
             if cells.verdicts == "correct" and cells.distinct > 1:
                 words = (self.file, *self.options, "--map", f"{name}=correct")

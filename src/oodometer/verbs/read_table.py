@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ..audits.joining import looking_like_keys, question_column
 from ..classes import ABSTAINED, verdict_number
-from ..errors import InputError
+from ..errors import InputError, OodometerError
 from ..fields import FIELDS
 from ..metrics.abstention import ANSWERED
 from ..metrics.mean_score import FAILED_GRADE
@@ -32,12 +32,13 @@ from ..store.harness.shaped import battles_of_shape
 from ..store.record_table import as_table
 from ..store.shapes import SHAPES
 from .confidences import needs_reading, with_confidences
-from .guessing import Asked, guess, opened_raw
+from .guessing import Asked, Guessing, guess, opened_raw
 from .metric_names import MetricNames, metric_names, refuse_metrics, where_option
+from .opening import Opener
 from .read_battles import BattleRows, Battles, battle_rows, battles_of
 from .read_content import About, Cells, Content, split_record
 from .read_questions import SURE
-from .unused_columns import MODEL, MOST_MODELS
+from .unused_columns import MODEL, MOST_MODELS, models_told_apart
 
 # Names of columns, as words of small letters.
 _HUMAN = re.compile(
@@ -96,10 +97,25 @@ class _Table:
 
     @property
     def renamed_for_others(self) -> dict[str, str]:
-        """The renamings that the other commands need: `id` they take by themselves."""
+        """The renamings that the other commands need: `id` they take by themselves, and what they guess alike."""
         if not self.is_file:
             return {}
-        return {c: ours for c, ours in self.renamed.items() if c in self.columns and ours != "id"}
+        needed = {c: ours for c, ours in self.renamed.items() if c in self.columns and ours != "id"}
+        texts = {c: ours for c, ours in needed.items() if ours in ("input", "output")}
+        others = {c: ours for c, ours in needed.items() if c not in texts}
+        return texts if others and self._is_guessed(others) else needed
+
+    def _is_guessed(self, renamings: Mapping[str, str]) -> bool:
+        """Whether commands that are given the file alone read it as with these renamings, or as such a reference."""
+        sources: list[Any] = [as_source(self.given, mapping=dict(renamings))]
+        try:
+            for shared in (False, True):
+                opener = Opener(None, guessing=Guessing(shared=shared))
+                sources.append(opener.open(self.given))
+        except OodometerError:
+            return False
+        wanted, *read = ({*source.layout.feeds.values()} for source in sources)
+        return all(feeds == wanted for feeds in read)
 
     def is_free(self, name: str) -> bool:
         """Whether a column is nothing yet."""
@@ -500,7 +516,10 @@ def _models_by_rows(table: _Table, record: Predictions, taken: Mapping[str, str]
         several = name not in taken and 1 < cells.distinct <= MOST_MODELS
         if several and MODEL.fullmatch(bare_name(name)):
             return _Models(split_record(record, record.columns[name]), {name: "model"})
-    return _Models({}, {})
+    told = models_told_apart(table.source, taken)
+    if told is None:
+        return _Models({}, {})
+    return _Models(split_record(record, record.columns[told[0]]), {told[0]: "model"})
 
 
 @final
