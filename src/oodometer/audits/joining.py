@@ -138,14 +138,19 @@ def same_places(labels: Source, target: Source) -> bool | Key:
     if True in verdicts:
         return True
     others = [verdict for verdict in verdicts if isinstance(verdict, _OtherRows)]
-    proven = {other.key for other in others if other.key is not None}
-    if len(proven) == 1:
-        return proven.pop()
-    if others:  # one that names a key comes first
-        raise min((one.error for one in others), key=lambda error: _BY not in str(error.remedy))
+    if others:
+        return _proven_key(others)
     _check_count(labels, target)
     _check_index(labels, target)
     return False
+
+
+def _proven_key(others: Sequence[_OtherRows]) -> Key:
+    """The one key that columns prove; else the `InputError` of one of them, rather one that names a key."""
+    proven = {other.key for other in others if other.key is not None}
+    if len(proven) == 1:
+        return proven.pop()
+    raise min((other.error for other in others), key=lambda error: _BY not in str(error.remedy))
 
 
 def _check_count(labels: Source, target: Source) -> None:
@@ -310,21 +315,22 @@ def _compared(labels: Source, theirs: str, target: Source, ours: str) -> bool | 
     is_key = bool(pair.is_single and ids and target_ids and pair.is_mostly_in)
     if not len(pair.differing) and (not is_key or (pair.is_index and pair.labels_count)):
         return None  # numbers of rows differ, which others speak of
-    row = int(pair.differing[0]) if len(pair.differing) else pair.rows
+    return _disagreement(pair, labels, theirs, target, ours, is_key=is_key)
+
+
+def _disagreement(
+    pair: _ColumnPair, labels: Source, theirs: str, target: Source, ours: str, *, is_key: bool
+) -> _OtherRows:
+    """What two columns that differ say: the error at their first other row, and the key, if they prove it."""
+    row = pair.first_other
     where = (
         f"as in column {ours} of {target.name} (without --key the rows are taken in their order)"
     )
     remedy = _key_to_name(theirs, ours, is_key, pair.labels_count or pair.target_counts)
-    expected = f"{_shown_cell(target_cells, row)}, {where}"
-    error = _fault(expected, _shown_cell(label_cells, row), row, theirs, labels, remedy)
-    counts = pair.labels_count or pair.target_counts
-    # Whole numbers may meet by chance, as two ranks do, unless one name says of both that they are ids.
-    named = ours == theirs and _named_as_id(ours)
-    proven = is_key and pair.is_subset and not counts and not _are_fractions(label_cells)
-    proven = proven and (
-        _numbers(label_cells) is None or _same_ids(label_cells, target_cells, named)
-    )
-    return _OtherRows(error, Key(ours, theirs) if proven else None)
+    expected = f"{_shown_cell(pair.target, row)}, {where}"
+    error = _fault(expected, _shown_cell(pair.labels, row), row, theirs, labels, remedy)
+    proven = pair.proves_rows(named=ours == theirs and _named_as_id(ours))
+    return _OtherRows(error, Key(ours, theirs) if is_key and proven else None)
 
 
 @dataclass(frozen=True)
@@ -344,6 +350,11 @@ class _ColumnPair:
     def differing(self) -> Array:
         """Rows in which they differ, of those that both have."""
         return _differ(self.labels[: self.rows], self.target[: self.rows])
+
+    @property
+    def first_other(self) -> int:
+        """The first row in which they differ, or that one of them lacks."""
+        return int(self.differing[0]) if len(self.differing) else self.rows
 
     @cached_property
     def is_single(self) -> bool:
@@ -382,6 +393,16 @@ class _ColumnPair:
             return True
         shared = pc.sum(pc.is_in(self.labels, value_set=self.target)).as_py() or 0
         return int(shared) >= len(self.labels) / 2
+
+    def proves_rows(self, *, named: bool) -> bool:
+        """Whether single cells prove which rows are meant: all those of the labels are there, and not by chance, as
+        whole numbers may meet, two ranks for example, unless one name says of both (``named``) that they are ids.
+        """
+        if not self.is_subset or self.labels_count or self.target_counts:
+            return False
+        if _numbers(self.labels) is None:
+            return not _are_fractions(self.labels)
+        return _same_ids(self.labels, self.target, named)
 
     @staticmethod
     def _all_in(cells: Any, others: Any) -> bool:

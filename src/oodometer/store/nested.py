@@ -541,21 +541,25 @@ def _of_record(column: str, seen: _Seen) -> Unfolded | None:
     if seen.maps or not all(isinstance(value, dict) for value in seen.values):
         return None
     first = seen.values[0]
-    nested = [key for key in first if isinstance(first[key], (dict, list))]
-    within = [k for k in nested if "probabilities" in (k, usual_field(str(k)))]
-    alone = [key for key in first if all(_is_single(value.get(key)) for value in seen.values)]
-    if len(within) != 1 or not alone:
+    key = _field_of_probabilities(first)
+    alone = [name for name in first if all(_is_single(value.get(name)) for value in seen.values)]
+    if key is None or not alone:
         return None
-    (key,) = within
     inner = [value.get(key) for value in seen.values]
     classes = tuple(map(class_text, first[key])) if isinstance(first[key], dict) else ()
-    rows = [[*value.values()] if isinstance(value, dict) else value for value in inner]
-    if not all(_are_shares(row) and len(row) == len(rows[0]) for row in rows):
+    if not _are_rows_of_shares(inner):
         return None
     prefix = f"{column}.{key}"
     answers = [f"{prefix}.{name}" for name in classes] or [prefix]
     gives = (*(f"{column}.{name}" for name in alone), *answers)
     return Unfolded(column, "record", gives, classes, seen.text, within=key)
+
+
+def _field_of_probabilities(record: Mapping[str, Any]) -> str | None:
+    """The only field of a record that holds several values and is called probabilities."""
+    nested = [key for key, value in record.items() if isinstance(value, (dict, list))]
+    called = [key for key in nested if "probabilities" in (key, usual_field(str(key)))]
+    return called[0] if len(called) == 1 else None
 
 
 def _is_single(value: Any) -> bool:
@@ -566,6 +570,12 @@ def _are_shares(row: Any) -> bool:
     """Whether a list holds probabilities of all classes."""
     numbers = _is_list(row) and len(row) > 1 and all(map(_is_number, row))
     return numbers and _sums_to_one(row)
+
+
+def _are_rows_of_shares(cells: Sequence[Any]) -> bool:
+    """Whether lists, or mappings by class, hold probabilities of equally many classes."""
+    rows = [[*cell.values()] if isinstance(cell, dict) else cell for cell in cells]
+    return all(_are_shares(row) and len(row) == len(rows[0]) for row in rows)
 
 
 def _is_list(value: Any) -> bool:

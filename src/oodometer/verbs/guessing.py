@@ -633,37 +633,39 @@ class _Reader:
                 return
             free = [c for c in free if decision.goes_with(self.column[c]) > BEYOND]
         else:
-            unnamed = [c for c in self.own if self.usual[c] is None]
-            found = map(self._shares, (self.scored, self._called_scores(), unnamed))
-            shares = next((columns for columns in found if columns), [])
-            if len(shares) != 1:
-                return
-            (what,) = shares
-            free = [c for c in free if self.column[what].is_calibrated(self.column[c])]
-            self.scored += [what] if free and what not in self.scored else []
+            what, free = self._told_by_share(free)
         self.choose("label", free)
         if free:  # the rows tell, but a column in every file may be an input, too
             self._doubt(f"{free[0]}, which goes with {what} as a label does, but so may an input")
+
+    def _told_by_share(self, free: Sequence[str]) -> tuple[str, list[str]]:
+        """The one column that may hold probabilities, and the columns of two classes that it tells."""
+        what = self._only_share()
+        told = [c for c in free if what and self.column[what].is_calibrated(self.column[c])]
+        self.scored += [what] if told and what not in self.scored else []
+        return what, told
+
+    def _only_share(self) -> str:
+        """The one column that may hold probabilities: by its usual name, by a word for scores, by its numbers alone; ""
+        where there is none, or another one.
+        """
+        unnamed = [c for c in self.own if self.usual[c] is None]
+        found = map(self._shares, (self.scored, self._called_scores(), unnamed))
+        shares = next((columns for columns in found if columns), [])
+        return shares[0] if len(shares) == 1 else ""
 
     def _scores(self) -> Strings:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""
         if self._take_columns_of_classes():
             return ()
         decision, label = self.of("prediction"), self.of("label")
-        truth = next((c for c, ours in self.renamings.items() if ours == "label"), None)
-        if not self.scored and truth is not None:
-            called = self._shares(self._called_scores())
-            self.scored = [c for c in called if _are_of_one_outcome(c, truth)]
+        self.scored = self.scored or self._scores_of_truth()
         unnamed = self._shares(c for c in self.own if self.usual[c] is None)
         shares = self._lone_shares(unnamed, decision, label)
         decision = self.of("prediction")
         kinds = self._kinds(shares, decision, label)
         if not kinds:
-            logprobs = [c for c in self.own if self._is_logprob(c)]
-            if len(logprobs) == 1:
-                self.renamings[logprobs[0]] = LOGPROB
-                return ()
-            return self._unread([*self.scored, *logprobs], unnamed, decision)
+            return self._take_logprob(unnamed, decision)
         name, *more = kinds
         if more and {ours for ours, _ in kinds.values()} == {"confidence"}:  # one is taken
             self.renamings[name] = "confidence"
@@ -676,6 +678,20 @@ class _Reader:
         either = f"{name} and {more[0]}, either of which may be the probability" if more else ""
         self._doubt(either or doubt)
         return ()
+
+    def _scores_of_truth(self) -> list[str]:
+        """Columns between 0 and 1 that are called scores of the outcome which the label is called by."""
+        truth = next((c for c, ours in self.renamings.items() if ours == "label"), None)
+        called = [] if truth is None else self._shares(self._called_scores())
+        return [c for c in called if _are_of_one_outcome(c, str(truth))]
+
+    def _take_logprob(self, unnamed: Sequence[str], decision: ColumnEvidence | None) -> Strings:
+        """Read the only column of log-probabilities of whole answers; else a line on what is not read."""
+        logprobs = [c for c in self.own if self._is_logprob(c)]
+        if len(logprobs) == 1:
+            self.renamings[logprobs[0]] = LOGPROB
+            return ()
+        return self._unread([*self.scored, *logprobs], unnamed, decision)
 
     def _is_logprob(self, name: str) -> bool:
         """Whether a column is called the log-probability of an output, and its numbers may be."""
@@ -964,22 +980,26 @@ class _Reader:
         if not seen:
             return ()
         name = next((c for c in seen if c in tells), seen[0])
+        listed = ", ".join(seen[:6]) + (", ..." if len(seen) > 6 else "")
+        remedy = self._remedy_of_unread(name, tells.get(name))
+        return (f"{listed} {'is' if len(seen) == 1 else 'are'} not read; {remedy}",)
+
+    def _remedy_of_unread(self, name: str, positive: str | None) -> str:
+        """What makes a column read, by its numbers; ``positive``: the class that it may be a probability of."""
         numbers = self.column[name].numbers if self.column[name].varies else np.array([-1.0])
         low, high = np.nanmin(numbers), np.nanmax(numbers)
-        remedy = "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
         if self._is_logprob(name):
             renaming = shlex.quote(f"{name}={LOGPROB}")
-            remedy = f"name the one that is the confidence of the answer, --map {renaming}"
-        elif low >= 0 and 1 < high <= 100:
-            remedy = (
+            return f"name the one that is the confidence of the answer, --map {renaming}"
+        if low >= 0 and 1 < high <= 100:
+            return (
                 f"if {name} holds percents, divide it by 100, then --positive {shlex.quote(name)}"
             )
-        elif name in tells:
-            remedy = f"if it is a probability, --positive {shlex.quote(f'{name}={tells[name]}')}"
-        elif low >= 0 and high <= 1:
-            remedy = f"if it is the confidence in the prediction, --map {shlex.quote(f'{name}=confidence')}"
-        listed = ", ".join(seen[:6]) + (", ..." if len(seen) > 6 else "")
-        return (f"{listed} {'is' if len(seen) == 1 else 'are'} not read; {remedy}",)
+        if positive is not None:
+            return f"if it is a probability, --positive {shlex.quote(f'{name}={positive}')}"
+        if low >= 0 and high <= 1:
+            return f"if it is the confidence in the prediction, --map {shlex.quote(f'{name}=confidence')}"
+        return "name a probability with --positive COLUMN=CLASS, a confidence with --map COLUMN=confidence"
 
     def _check(self) -> None:
         """Doubt a reading that the rows contradict."""
