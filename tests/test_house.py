@@ -104,7 +104,7 @@ MOST = {
 }
 MOST_PARAMETERS = 8
 # Phrases in asserts and in `match=`: each is an edit of a test where its sentence becomes a better one.
-MOST_PHRASES = 1200
+MOST_PHRASES = 1217
 
 # What `import oodometer` must not load.
 HEAVY = (

@@ -1115,7 +1115,7 @@ class Guessing:
             return Guess({})
         others = [] if is_target else self._opened_others()
         guessed = self._guess_beside(others, source, has_truth, asked)
-        guessed.check_outcome(source.path, answered, has_truth)
+        guessed.check_outcome(source.path, answered | fields & {"correct"}, has_truth)
         if not guessed.doubt:
             return guessed.for_threshold() if self.decided else guessed
         if answered and not (wants_truth or guessed.contested):
