@@ -243,7 +243,7 @@ def test_missing_file(files: Path) -> None:
         ("a b --no-such-option", []),
         ("R T --method atc-entropi", ["atc-entropy"]),
         ("R T --level 95", ["0.95"]),
-        ("R percents.csv", ["percents.csv", "row 1", "prob", "divide them by 100"]),
+        ("R percents.csv", ["percents.csv", "row 1", "prob"]),  # which do not sum to 100
         ("T R", ["reference then target"]),
         ("R predictions.pkl", ["pickle"]),
         ("R folder", []),
@@ -253,7 +253,7 @@ def test_missing_file(files: Path) -> None:
 def test_wrong_input_is_one_line(
     arguments: str, words: list[str], files: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "percents.csv").write_text("prob_0,prob_1,prob_2,prob_3\n" + "70,10,10,10\n" * 5)
+    (tmp_path / "percents.csv").write_text("prob_0,prob_1,prob_2,prob_3\n" + "70,10,10,5\n" * 5)
     (tmp_path / "predictions.pkl").write_bytes(pickle.dumps({"label": [1]}))
     (tmp_path / "folder").mkdir()
     whole = (files / "target.parquet").read_bytes()

@@ -430,7 +430,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     ),
     "a device that is none": (
         (*TWO, *EXAMPLES, "--device", "tpu"),
-        "expected --device to be cpu, cuda or cuda:N",
+        "expected the device to be cpu, cuda or cuda:N",
     ),
     "the classes exchanged": (
         (STRONG, "rank_toy:fitted", "--classes", "1,0", *EXAMPLES),

@@ -40,7 +40,7 @@ class RunConfig:
 
 
 RUN_CONFIGS = {
-    "small": RunConfig(),
+    "small": RunConfig(trainings=5, encoder_trainings=3),
     "tiny": RunConfig(
         train_rows=3_000,
         test_rows=600,
