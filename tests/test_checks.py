@@ -173,7 +173,7 @@ CONFIDENCES: dict[str, tuple[Any, str]] = {
     "percents": ([50.0, 99.0], "row 1: column confidence: expected a confidence between 0 and 1, got 50; these look "
      "like percents: divide them by 100"),
     "logs": ([-0.1, -2.0], "row 1: column confidence: expected a confidence between 0 and 1, got -0.1; these look like "
-     "log-probabilities: take the exponential, or use token_logprobs"),
+     "log-probabilities: those of whole outputs, or their means over tokens, belong in the column logprob"),
     "scores": ([0.5, 1.5, -3.0], "row 2: column confidence: expected a confidence between 0 and 1, got 1.5; give the "
      "probability that the answer is right"),
     "nan": ([0.5, np.nan], "row 2: column confidence: expected a finite number, got nan; drop the row or find out why "

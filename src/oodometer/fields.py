@@ -359,9 +359,9 @@ def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
     """Log-probabilities of the tokens of each sample, at most 0 (a little rounding is forgiven); a number a sample,
     that of its whole output, is as a single token.
     """
-    cells = None if isinstance(value, Ragged) else np.asarray(value, dtype=object)
-    if cells is not None and cells.ndim == 1 and len(cells) and np.isscalar(cells[0]):
-        value = Ragged(check_finite(value, column, "sample"), np.arange(len(cells) + 1))
+    cells = None if isinstance(value, Ragged) else as_cells(value)
+    if cells is not None and cells.ndim == 1 and cells.dtype.kind in "fiu":
+        value = Ragged(check_finite(cells, column, "sample"), np.arange(len(cells) + 1))
     ragged = _ragged(value, column, "one log-probability a token")
     bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
     if bad.any():
