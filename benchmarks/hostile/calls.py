@@ -523,14 +523,14 @@ def _keyed(kit: Kit, form: str, name: str, *more: str, order: int = -1, ids: Any
     )
 
 
-trial(JOINS, "a key of another name, turned round", "`case_id` for `id`, no `--key`", REFUSED, "--key id=case_id",
+trial(JOINS, "a key of another name, turned round", "`case_id` for `id`, no `--key`", SAME, "joined by id=case_id",
     KEYED,
     lambda kit, form: _keyed(kit, form, "case_id"))  # fmt: skip
-trial(JOINS, "a key in capitals, turned round", "`ID` for `id`, no `--key`", REFUSED, "--key id=ID", KEYED,
+trial(JOINS, "a key in capitals, turned round", "`ID` for `id`, no `--key`", SAME, "joined by id=ID", KEYED,
     lambda kit, form: _keyed(kit, form, "ID"))  # fmt: skip
-trial(JOINS, "a shared column that is no id, turned round", "`mail`, no `--key`", REFUSED, "--key mail", KEYED,
+trial(JOINS, "a shared column that is no id, turned round", "`mail`, no `--key`", SAME, "joined by mail", KEYED,
     lambda kit, form: _shared(kit, form, "mail"))  # fmt: skip
-trial(JOINS, "the index of a frame, turned round", "an unnamed column, no `--key`", REFUSED, "--key index", KEYED,
+trial(JOINS, "the index of a frame, turned round", "an unnamed column, no `--key`", SAME, "joined by index", KEYED,
     lambda kit, form: _shared(kit, form, "" if form == "csv" else "__index_level_0__"))  # fmt: skip
 trial(JOINS, "the index of a frame that is named", "`--key index`", SAME, (), KEYED,
     lambda kit, form: _shared(kit, form, "" if form == "csv" else "__index_level_0__", "--key", "index"))  # fmt: skip
