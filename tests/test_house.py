@@ -69,7 +69,7 @@ MOST = {
     "diagnoses": Effort(7850, 0, 0, 0),
     "engines": Effort(6334, 0, 0, 0),
     "estimators": Effort(44803, 0, 0, 0),
-    "ground": Effort(33153, 0, 0, 0),
+    "ground": Effort(33170, 0, 0, 0),
     "headline": Effort(24858, 0, 0, 0),
     "histories": Effort(7181, 0, 0, 0),
     "inference": Effort(29509, 0, 0, 0),
@@ -100,7 +100,7 @@ MOST = {
     "simulations": Effort(3590, 0, 0, 0),
     "store": Effort(110690, 1, 0, 0),
     "testing": Effort(4974, 0, 0, 0),
-    "verbs": Effort(114387, 2, 0, 1),
+    "verbs": Effort(114492, 2, 0, 1),
 }
 MOST_PARAMETERS = 8
 # Phrases in asserts and in `match=`: each is an edit of a test where its sentence becomes a better one.

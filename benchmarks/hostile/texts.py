@@ -115,7 +115,13 @@ _csv(
     "a header without rows", "one line", REFUSED, "at least one row", lambda t: _lines(t)[0] + "\n"
 )
 _csv("only blank lines", "`\\n\\n\\n`", REFUSED, "blank", lambda t: "\n\n\n")
-_csv("no header line", "the first line is a row", REFUSED, "header line", lambda t: t.split("\n", 1)[1])
+_csv(
+    "no header line",
+    "the first line is a row",
+    REFUSED,
+    "header line",
+    lambda t: t.split("\n", 1)[1],
+)
 _csv(
     "the header line twice",
     "it stands again as row 1",

@@ -216,22 +216,10 @@ _YES |= {"success", "1"}
 _NO = frozenset(("no", "n", "false", "f", "negative", "neg", "-", "absent", "control", "nonevent"))
 _NO |= {"failure", "0"}
 YES_AND_NO = _YES | _NO
-# words of a name of scores that say no class
-_OF_SCORES = frozenset(
-    [
-        "p",
-        "prob",
-        "probs",
-        "proba",
-        "probability",
-        "probabilities",
-        "score",
-        "scores",
-        "of",
-        "class",
-        "pred",
-    ]
-)
+SCORE_WORDS = {"p", "prob", "probs", "proba", "probability", "probabilities", "score", "scores"}
+SCORE_WORDS |= {"risk", "propensity", "likelihood", "pred", "predicted", "prediction", "model"}
+SCORE_WORDS |= {"of", "class"}
+"""Words in the name of a column of scores that say no class and no outcome."""
 _CLEAR = 3.0  # standard errors between a mean and a share that are not of one class
 
 
@@ -260,15 +248,17 @@ def lower_class(
     (['0'], ['0'])
     >>> lower_class(["p", "not", "fraud"], ["0", "1"], ["is", "fraud"]), lower_class(["no", "show", "p"], ["0", "1"])
     (['0'], [])
+    >>> lower_class(["prob", "no", "churn"], ["0", "1"], ["churn"])
+    ['0']
     >>> lower_class(["score", "10"], ["0", "1"]), lower_class(["p", "no"], ["paid", "not"])
     ([], [])
     """
     if not all(name.removeprefix("-").isdecimal() for name in classes):
         return []
     digits = {digit for word in words for digit in re.findall(r"\d+", word)}
-    rest = [word for word in words if word not in _OF_SCORES]
+    rest = [word for word in words if word not in SCORE_WORDS]
     is_no = rest in (["no"], ["neg"], ["negative"], ["false"]) and rest[0] not in truth
-    is_not = len(rest) > 1 and rest[0] in ("not", "non") and {*rest[1:]} <= {*truth}
+    is_not = len(rest) > 1 and rest[0] in ("not", "non", "no") and {*rest[1:]} <= {*truth}
     is_first = digits == {"0"} and "0" in classes
     return [min(classes, key=int)] if is_first or is_no or (is_not and rest[0] not in truth) else []
 

@@ -715,6 +715,29 @@ def test_other_columns_are_not_of_one_outcome(columns: dict[str, Any]) -> None:
     assert found.doubt or "label" not in found.renamings.values()
 
 
+@pytest.mark.parametrize("name", ["fraud_flag", "is_fraud", "fraud"])
+def test_what_a_score_decides_is_no_truth_whatever_it_is_called(name: str) -> None:
+    """Read as the truth it would say that every row is right."""
+    table = pd.DataFrame({**MINE, "fraud_score": P, name: D})
+    assert guess(opened_raw(table)).renamings == {name: "prediction", "fraud_score": "prob_1"}
+    with pytest.raises(InputError):
+        oodometer.evaluate(table)
+    found = guess(
+        opened_raw(table.assign(fraud_known=Y).rename(columns={"fraud_known": "fraudulent"}))
+    )
+    assert found.renamings == {name: "prediction", "fraudulent": "label", "fraud_score": "prob_1"}
+    nameless = pd.DataFrame({**MINE, "pctr": P, "out": D})
+    assert "label" not in guess(opened_raw(nameless)).renamings.values()
+
+
+@pytest.mark.parametrize("name", ["prob_not_churn", "p_not_churn", "prob_no_churn"])
+def test_a_score_of_what_the_truth_is_not(name: str) -> None:
+    table = pd.DataFrame({**MINE, name: 1 - P, "churn": Y})
+    assert guess(opened_raw(table)).renamings == {"churn": "label", name: "prob_0"}
+    found = oodometer.evaluate(table, metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx((Y == D).mean())
+
+
 def test_a_class_may_be_the_outcome_that_both_are_called_by() -> None:
     truth = np.where(Y == 1, "fraud", "legit")
     table = pd.DataFrame({**MINE, "fraud_score": P, "fraud": truth})

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.joining import looking_like_keys
-from ..classes import NEARLY_ALL, is_word, lower_class, positive_of
+from ..classes import NEARLY_ALL, SCORE_WORDS, is_word, lower_class, positive_of
 from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
@@ -38,19 +38,6 @@ _SCORE = re.compile(
     r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p|probabilite|wahrscheinlichkeit|probabilidade?|"
     r"probabilita)(_.*)?"
 )
-_SCORE_WORDS = {
-    "score",
-    "scores",
-    "risk",
-    "propensity",
-    "likelihood",
-    "probability",
-    "prob",
-    "proba",
-    "p",
-    "pred",
-}
-_SCORE_WORDS |= {"predicted", "prediction", "model"}
 _TRUTH_WORDS = {
     "is",
     "has",
@@ -219,7 +206,7 @@ def _by_place_of_class(
 def _are_of_one_outcome(score: str, truth: str) -> bool:
     """Whether a score and a truth are called by one outcome: `fraud_score` and `is_fraud`, `p_churn` and `churned`."""
     words = bare_name(score).split("_")
-    about = [word for word in words if word not in _SCORE_WORDS and not word.isdigit()]
+    about = [word for word in words if word not in SCORE_WORDS and not word.isdigit()]
     outcome = [word for word in bare_name(truth).split("_") if word not in _TRUTH_WORDS]
     if not outcome or len(about) == len(words):
         return False
@@ -551,22 +538,34 @@ class _Reader:
         return [c for c in self.own if _SCORE.fullmatch(bare_name(c))]
 
     def _by_outcome(self, free: Sequence[str]) -> None:
-        """The truth of two classes whose name is that of a score between 0 and 1 without the words for scores."""
+        """The truth of two classes that a score between 0 and 1 is called by; never what the score decides, which is
+        the model's answer.
+        """
+        truth, scores = self._pair_of_outcome(free)
+        if truth is None or truth in self.renamings or _TRUTH & {*self.renamings.values()}:
+            return
+        if any(self.column[score].decides(self.column[truth]) for score in scores):
+            return
+        self.renamings[truth] = "label"
+        for score in scores:
+            if score in self.given:
+                self.renamings[score], doubt = self._kind_beside(score, self.column[truth])
+                self._doubt(doubt)
+        self.scored += [s for s in scores if s not in (*self.scored, *self.given)]
+
+    def _pair_of_outcome(self, free: Sequence[str]) -> tuple[str | None, list[str]]:
+        """The only column of two classes, of which the positive one is known, that scores are called by, and these."""
         scores = [c for c in self._shares(self.own) if self.usual[c] != "confidence"]
         scores += self.given if len(self.given) == 1 else ()  # a lone prob_churn beside churn
         named = {c: [s for s in scores if _are_of_one_outcome(s, c)] for c in free}
-        named = {c: scores for c, scores in named.items() if scores}
-        if _TRUTH & {*self.renamings.values()} or len(named) != 1:
-            return
+        named = {c: called for c, called in named.items() if called}
+        if len(named) != 1:
+            return None, []
         ((truth, scores),) = named.items()
         classes, words = self.column[truth].classes, bare_name(scores[0]).split("_")
         called = [name for name in classes if bare_name(name) in words]
-        positive = positive_of(classes) or (called[0] if len(called) == 1 else None)
-        if positive is None or len(classes) != 2:
-            return
-        self.renamings[truth] = "label"
-        self.renamings |= {s: f"prob_{positive}" for s in scores if s in self.given}
-        self.scored += [s for s in scores if s not in (*self.scored, *self.given)]
+        is_told = positive_of(classes) is not None or len(called) == 1
+        return (truth, scores) if is_told and len(classes) == 2 else (None, [])
 
     def _times_and_ids(self, keys: Sequence[str]) -> dict[str, str]:
         """The only column of times and the only one of ids, where the source holds none by name."""
@@ -641,7 +640,12 @@ class _Reader:
     def _told_by_share(self, free: Sequence[str]) -> tuple[str, list[str]]:
         """The one column that may hold probabilities, and the columns of two classes that it tells."""
         what = self._only_share()
-        told = [c for c in free if what and self.column[what].is_calibrated(self.column[c])]
+        if not what:
+            return what, []
+        score, columns = self.column[what], [(c, self.column[c]) for c in free]
+        told = [
+            c for c, cells in columns if score.is_calibrated(cells) and not score.decides(cells)
+        ]
         self.scored += [what] if told and what not in self.scored else []
         return what, told
 
