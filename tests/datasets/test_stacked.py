@@ -197,7 +197,7 @@ def test_other_files_are_refused_and_the_remedy_works(case: str, folder: Path) -
         ),
         (
             ["photos.npz", "--kind", "fog", "--severity", "1", "--layout", "folders", "--out", "o"],
-            "expected layout",
+            "expected --layout",
         ),
         (
             [
@@ -211,7 +211,7 @@ def test_other_files_are_refused_and_the_remedy_works(case: str, folder: Path) -
                 "--out",
                 "o",
             ],
-            "expected preset",
+            "expected --preset",
         ),
     ],
 )

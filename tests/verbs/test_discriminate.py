@@ -151,6 +151,28 @@ def test_balance_draws_wrong_pairs_and_keeps_right_ones() -> None:
     assert one != two
 
 
+def test_copies_have_another_input_and_the_output_and_verdict_of_their_pair() -> None:
+    given = {"input": ["put, it on", "off"], "output": ["a ", "b"], "gold": ["a", "B"]}
+    pairs = pairs_of(rows_of(given))
+    more = pairs.augmented(3, seed=0)
+    assert as_set(more.take(np.arange(len(pairs)))) == as_set(pairs)
+    copies = more.take(np.arange(len(pairs), len(more)))
+    assert not set(copies.inputs) & set(pairs.inputs)
+    judged = {(output, right) for _, output, right in as_set(pairs)}
+    assert {(output, right) for _, output, right in as_set(copies)} == judged
+    assert len(as_set(copies)) == len(copies)
+    assert more.counts["augmented"] == len(copies) > len(pairs)
+    assert as_set(pairs.augmented(3, seed=0)) == as_set(more) != as_set(pairs.augmented(3, seed=1))
+    assert as_set(pairs.augmented(0, seed=0)) == as_set(pairs)
+
+
+def test_a_copy_is_never_another_row() -> None:
+    given = {"input": ["go", "Go", "go."], "output": ["a", "b", "c"], "correct": [True, False, True]}
+    copies = pairs_of(rows_of(given)).augmented(20, seed=0).inputs[3:]
+    assert copies
+    assert not {"go", "Go", "go."} & set(copies)
+
+
 def test_a_metric_takes_the_place_of_verdicts() -> None:
     from oodometer_lab.discriminators import token_f1
 
@@ -272,6 +294,7 @@ def test_bad_rows_are_one_line(given: dict[str, Any], message: str, tmp_path: Pa
         {"pretraining": -1},
         {"level": 2.0},
         {"mapping": {"nothing": "gold"}},
+        {"augment": -1},
     ],
 )
 def test_wrong_calls_are_one_line(options: dict[str, Any], tmp_path: Path) -> None:
@@ -807,6 +830,16 @@ def test_dev_inputs_that_were_learnt_are_told(torch: Any, tmp_path: Path) -> Non
         pairs, tmp_path / "judges", dev=pairs, **{**QUICK, "judges": 1, "epochs": 1}
     )
     assert_snapshot(found.warnings)
+
+
+def test_judges_that_learn_from_copies_say_so(torch: Any, tmp_path: Path) -> None:
+    pairs, short = written(tmp_path / "early.jsonl", bracketed(60, 0)), {**QUICK, "epochs": 1}
+    found = train_judges(pairs, tmp_path / "judges", augment=2, all_judges=True, **short)
+    assert found.settings["augment"] == 2
+    assert found.dev["augmented"] > found.dev["learnt"] / 2
+    assert f"{found.dev['augmented']} of them in another form" in str(found)
+    with pytest.raises(UsageError, match="other"):
+        train_judges(pairs, tmp_path / "judges", all_judges=True, **short)
 
 
 def test_judges_of_a_metric(torch: Any, tmp_path: Path) -> None:

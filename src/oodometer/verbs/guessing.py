@@ -638,25 +638,26 @@ class _Reader:
             self._doubt(f"{free[0]}, which goes with {what} as a label does, but so may an input")
 
     def _told_by_share(self, free: Sequence[str]) -> tuple[str, list[str]]:
-        """The one column that may hold probabilities, and the columns of two classes that it tells."""
-        what = self._only_share()
-        if not what:
-            return what, []
-        score, columns = self.column[what], [(c, self.column[c]) for c in free]
-        told = [
-            c for c, cells in columns if score.is_calibrated(cells) and not score.decides(cells)
-        ]
-        self.scored += [what] if told and what not in self.scored else []
-        return what, told
+        """Columns that may hold probabilities, as in a sentence, and the columns of two classes that they tell."""
+        columns = [(c, self.column[c]) for c in free]
+        scores, told = [], {}
+        for name in self._likely_shares():
+            score = self.column[name]
+            by_score = [
+                c for c, cells in columns if score.is_calibrated(cells) and not score.decides(cells)
+            ]
+            scores += [name] if by_score else []
+            told |= dict.fromkeys(by_score)
+        self.scored += [name for name in scores if name not in self.scored]
+        return " and ".join(scores), [*told]
 
-    def _only_share(self) -> str:
-        """The one column that may hold probabilities: by its usual name, by a word for scores, by its numbers alone; ""
-        where there is none, or another one.
+    def _likely_shares(self) -> list[str]:
+        """Columns that may hold probabilities: by their usual names, by a word for scores, else the only one of such
+        numbers.
         """
-        unnamed = [c for c in self.own if self.usual[c] is None]
-        found = map(self._shares, (self.scored, self._called_scores(), unnamed))
-        shares = next((columns for columns in found if columns), [])
-        return shares[0] if len(shares) == 1 else ""
+        named = self._shares(self.scored) or self._shares(self._called_scores())
+        unnamed = [] if named else self._shares(c for c in self.own if self.usual[c] is None)
+        return named or (unnamed if len(unnamed) == 1 else [])
 
     def _scores(self) -> Strings:
         """Read probabilities, one for each class or a lone one, or confidences; notes on what is not read."""

@@ -326,9 +326,9 @@ def _ending(path: str | os.PathLike[str]) -> str:
 
 
 def _unreadable(name: str, error: Exception) -> InputError:
-    return InputError(
-        "a file of attributions", got=str(error)[:80], remedy="check the path", file=name
-    )
+    missing = isinstance(error, FileNotFoundError)
+    got = "no such file" if missing else getattr(error, "strerror", None) or str(error)[:80]
+    return InputError("a file of attributions", got=got, remedy="check the path", file=name)
 
 
 AT_ONCE = 32

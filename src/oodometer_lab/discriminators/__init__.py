@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oodometer.diagnoses.text_likeness import likeness
 
+from .augmentation import reformatted
 from .base import Dev, Discriminator, load_discriminator
 from .classifier import ClassifierDiscriminator, RegressionDiscriminator, sentence_bleu, token_f1
 from .collect import CollectOptions, Decoder, Examples, collect, folds_of
@@ -36,6 +37,7 @@ __all__ = [
     "likeness",
     "load_discriminator",
     "pretrain",
+    "reformatted",
     "sentence_bleu",
     "token_f1",
 ]

@@ -567,6 +567,14 @@ class TrainOptions(Renaming, Device, Tasks):
     balance: float = option(
         default=1.0, flag="", help="Most wrong pairs for each right one, 0 for all."
     )
+    augment: int = option(
+        default=0,
+        rare=True,
+        help="Copies of each pair to learn from, their inputs in another form (a comma more, lower case, quotes), so "
+        "that judges fail less where the form is a new one.",
+        doc="Copies of each pair to learn from whose inputs are in another form (see `reformatted`); held-out pairs "
+        "stay as they are.",
+    )
     metric: str = option(
         default="exact", help="exact (right or wrong), or a metric to predict: token-f1 or bleu."
     )

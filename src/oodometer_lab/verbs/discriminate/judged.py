@@ -517,6 +517,7 @@ def trained_view(result: Mapping[str, Any]) -> View:
             "If they err on new outputs as here, the bounds hold the truth for accuracies from "
         )
         between += f"{with_ends(holds['lowest'])} to {with_ends(holds['highest'])}"
+    more = f", {dev['augmented']:,} of them in another form" if dev.get("augmented") else ""
     return View(
         "Trained",
         counted(result["judges"], "judge"),
@@ -524,7 +525,7 @@ def trained_view(result: Mapping[str, Any]) -> View:
         sentences=(
             worth,
             *result["examples"]["words"].splitlines(),
-            f"Learnt from {counted(dev['learnt'], 'pair')}; held out: {counted(held_out['pairs'], 'pair')} of "
+            f"Learnt from {counted(dev['learnt'], 'pair')}{more}; held out: {counted(held_out['pairs'], 'pair')} of "
             f"{counted(held_out['inputs'], 'input')} ({dev['from']})",
             between,
             f"Assumes: {held_out['assumes']}",

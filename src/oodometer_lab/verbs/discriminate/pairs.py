@@ -17,7 +17,7 @@ from oodometer.store.columns import Layout
 from oodometer.verbs.opening import Opener
 
 from ...datasets.reading import objects
-from ...discriminators import Examples, sentence_bleu, token_f1
+from ...discriminators import Examples, reformatted, sentence_bleu, token_f1
 
 
 def squeezed(text: str) -> str:
@@ -196,6 +196,20 @@ class Pairs(Examples):
         return Pairs(
             inputs, outputs, self.correct[index], self.origin[index], {}, self.targets[index]
         )
+
+    def augmented(self, copies: int, seed: int) -> Pairs:
+        """The pairs, and so many ``copies`` of each whose inputs are in another form (`reformatted`), each copy once.
+
+        An output stays as it is: in another form it would not equal the gold one.
+        """
+        rng, known = np.random.default_rng([seed, 4]), set(map(squeezed, self.inputs))
+        drawn = (pair for _ in range(copies) for pair in enumerate(reformatted(self.inputs, rng)))
+        more = [
+            (r, text) for r, text in dict.fromkeys(drawn) if text and squeezed(text) not in known
+        ]
+        both = self.take(np.array([*range(len(self)), *(row for row, _ in more)], dtype=int))
+        inputs = [*self.inputs, *(text for _, text in more)]
+        return replace(both, inputs=inputs, counts={**self.counts, "augmented": len(more)})
 
     def statistics(self) -> dict[str, Any]:
         """Counts, ready for JSON, and the same in ``words``."""

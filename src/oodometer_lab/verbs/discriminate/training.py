@@ -146,10 +146,12 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         options.seed,
     )
     data = _read(options)
-    learnt, held_out = data.learnt, data.held_out
+    learnt, held_out = data.learnt.augmented(options.augment, seed), data.held_out
     settings = {"kind": options.kind, "seed": seed, **_untrained(options, None, 0).options()}
     if options.pretraining:
         settings["pretraining"] = options.pretraining
+    if options.augment:
+        settings["augment"] = options.augment
     path = Path(os.path.abspath(out))
     texts = [[file.inputs, file.outputs, file.targets.tolist()] for file in (learnt, held_out)]
     training = fingerprint({**settings, "judges": options.judges, "metric": metric, "data": texts})
@@ -159,7 +161,12 @@ def train_judges(options: TrainOptions) -> TrainedJudges:
         metric=metric,
         settings=settings,
         examples=data.examples,
-        dev={"from": data.origin, "learnt": len(learnt), **held_out.statistics()},
+        dev={
+            "from": data.origin,
+            "learnt": len(learnt),
+            "augmented": len(learnt) - len(data.learnt),
+            **held_out.statistics(),
+        },
         held_out={},
         warnings=tuple(data.warnings),
         level=level,
@@ -211,6 +218,7 @@ def _check_options(options: TrainOptions) -> None:
     for wrong, words in (
         (options.judges < 1, f"expected at least 1 judge, got {options.judges}; 5 are usual"),
         (passes < 0, f"expected 0 or more passes of pretraining, got {passes}"),
+        (options.augment < 0, f"expected 0 or more copies to augment by, got {options.augment}"),
         (
             passes and (options.source is not None or not_encoder),
             "pretraining is for encoders from scratch; leave it out, or source and kind",
