@@ -57,8 +57,9 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
     ).all():  # a row of zeros; told apart from the rest because it is quick to see
         raise NotApplicable(f"{_SINGULAR}: some of its classes are never predicted; {_NO_INVERSE}")
     singular_values = np.linalg.svd(square / prior[observed], compute_uv=False)
-    smallest = float(singular_values[-1])
-    condition = float(singular_values[0]) / smallest if smallest > 0 else float("inf")
+    largest, smallest = float(singular_values[0]), float(singular_values[-1])
+    noise = largest * len(square) * np.finfo(float).eps  # below which it differs from machine to machine
+    condition = largest / smallest if smallest > noise else float("inf")
     if not condition <= _MOST_CONDITION:
         why = f"(condition number {condition:.3g}): some classes are never told apart"
         raise NotApplicable(f"{_SINGULAR} {why}; {_NO_INVERSE}")

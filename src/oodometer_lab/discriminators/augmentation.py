@@ -42,7 +42,7 @@ FORMS: MappingProxyType[str, Callable[[str, np.random.Generator], str]] = Mappin
 def reformatted(
     texts: Sequence[str], rng: np.random.Generator, forms: Sequence[str] = tuple(FORMS)
 ) -> list[str | None]:
-    """Each text in one of the ``forms`` that alter it, drawn at random; None for a text that none of them alters.
+    """Each of the ``texts`` in one of the ``forms`` that alter it, drawn at random; None where none of them alters it.
 
     Raises `KeyError` for a form that is not in `FORMS`.
 
