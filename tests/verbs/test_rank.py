@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -307,8 +308,10 @@ def test_models_that_counting_leaves_tied_are_said() -> None:
     )
     assert set(found.open_among) == {f"m{k}" for k in range(5)}
     assert found.to_dict()["by_right"][1] == ["worse"]
-    assert_snapshot(shown(found))
     assert found.models[-1] == "worse"
+    counted = [text for text in found.view().sentences if "Counting alone" in text]
+    # the last bits of the machine order models that answer alike
+    assert_snapshot([re.sub(r"m\d", "MODEL", text) for text in counted])
 
 
 @pytest.mark.parametrize("column", ["passage", "group"])
