@@ -446,9 +446,9 @@ def said_of_classes(noted: Mapping[str, int], who: str) -> list[str]:
 def _other_numbering(distinct: Sequence[Any], classes: ClassNames) -> Callable[[Any], bool]:
     """Whether a class rather shows that classes are named or numbered otherwise than that it is a new one."""
     numbered = all(isinstance(c, int) for c in classes)
-    counted = [_name_of(k, {*map(str, classes)}) for k in range(len(classes))] == [
-        *map(str, classes)
-    ]
+    names = [*map(str, classes)]
+    known = {*names}
+    counted = all(_name_of(k, known) == name for k, name in enumerate(names))
     numbers = [int(cell) for cell in distinct if str(cell).lstrip("-").isdigit()] if counted else []
     from_one = min(numbers, default=0) >= 1
 
