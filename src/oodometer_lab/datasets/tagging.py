@@ -56,6 +56,7 @@ def from_penn(tag: str) -> str:
     return _FROM_PENN.get(tag, "X")
 
 
+@cache
 def from_brown(tag: str, word: str = "") -> str:
     """The universal tag of a Brown tag, such as Penn's taggers would have chosen; X for foreign and unknown ones.
 
