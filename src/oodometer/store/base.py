@@ -179,7 +179,8 @@ def _order_by_name(available: Strings, names: Strings, front: str, file: str | N
     """Positions in ``available`` of these names; `InputError` where both differ, with ``front`` before each."""
     where = {name: i for i, name in enumerate(available)}
     absent = [front + name for name in names if name not in where]
-    more = [front + name for name in available if name not in set(names)]
+    known = {*names}
+    more = [front + name for name in available if name not in known]
     faults = [f"no {shown(absent, 6)}"] if absent else []
     faults += [f"{shown(more, 6)} more"] if more else []
     if faults:

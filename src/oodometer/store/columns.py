@@ -267,7 +267,8 @@ class Layout:
                 feeds[feed.field] = replace(feed, positive=names.index(named))
                 continue
             absent = [name for name in names if name not in columns]
-            unknown = [name for name in columns if name not in set(names)]
+            known = {*names}
+            unknown = [name for name in columns if name not in known]
             if absent:
                 expected = f"a column for each of the {len(names)} classes ({shown(names)})"
                 column = (FIELDS[feed.field].prefix or "") + absent[0]
