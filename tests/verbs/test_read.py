@@ -415,3 +415,24 @@ def test_a_flag_of_errors_is_no_verdict_on_what_is_right(tmp_path: Path) -> None
     path = rows(tmp_path / "b.csv", q=range(60), is_correct=["N" if k == 0 else "Y" for k in flags])
     found = oodometer.evaluate(path, mapping={"is_correct": "correct"}, metrics=["accuracy"])
     assert found["accuracy"].value == pytest.approx(2 / 3)
+
+
+def test_good_and_bad_of_a_loan_are_no_verdicts_on_the_model(tmp_path: Path) -> None:
+    outcome = ["bad", "good", "good", "bad", "good"] * 12
+    path = rows(tmp_path / "loans.csv", outcome=outcome, p_good=[0.2, 0.9, 0.6, 0.7, 0.8] * 12)
+    result = reading(path)
+    assert result.accuracy is None
+    assert_snapshot(str(result).replace(str(path), path.name))
+
+
+def test_no_command_is_offered_that_another_remedy_replaces(tmp_path: Path) -> None:
+    sure = [0.51 + 0.008 * k for k in range(60)]
+    path = rows(tmp_path / "sure.csv", label=["ham", "spam", "ham"] * 20, score=sure)
+    result = reading(path)
+    assert result.accuracy is None
+    assert_snapshot(str(result).replace(str(path), path.name))
+
+
+def test_columns_of_errors_are_not_offered_as_scores(tmp_path: Path) -> None:
+    path = rows(tmp_path / "speech.csv", utterance=[*range(60)], wer=[0.01 * k for k in range(60)])
+    assert not reading(path).questions

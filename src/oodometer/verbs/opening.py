@@ -28,6 +28,7 @@ from ..store.base import name_order, no_column
 from ..store.columns import class_names
 from ..vectors import given_target, several
 from .confidences import REPEATS, needs_reading, with_confidences
+from .costs import said_of_score
 from .fitted import FittedSource
 from .guessing import Guessing
 from .options import Reading, Running, Truth
@@ -506,6 +507,7 @@ class Opener:
         refuse_several_models(source, self._named)
         self._note(notes_on(source.name, said_of_sorted_lists(source)))
         self._note(notes_on(source.name, said_of_contradicted(source)))
+        self._note(notes_on(source.name, said_of_score(source)))
         lines = said_of_unused(
             source,
             self._named,

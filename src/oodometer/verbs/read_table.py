@@ -129,10 +129,11 @@ class _Guessed(NamedTuple):
     renamings: Mapping[str, str]
     doubtful: bool
     warnings: tuple[str, ...]
+    remedy: str = ""
 
     def questions(self, path: str) -> list[Question]:
-        """How to read the table at a path as was guessed, where that is in doubt."""
-        if not self.doubtful:
+        """How to read the table at a path as was guessed, where that is in doubt and no other remedy mends it."""
+        if not self.doubtful or self.remedy:
             return []
         command = f"oodometer evaluate {shlex.quote(path)} {as_options({**self.renamings})}"
         return [Question("If that is right", command)]
@@ -166,7 +167,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
         return _content_of_metrics(path, table, metrics)
     _take_choices(table)
     guessed = _take_guesses(table, mapping)
-    verdicts = _find_verdicts(table)
+    verdicts = _find_verdicts(table, guessed)
     other_metrics = _take_first_metric(table, verdicts)
     humans = verdicts.humans
     judges = [] if _take_only_judge(table, verdicts) else verdicts.judges
@@ -250,10 +251,12 @@ def _take_guesses(table: _Table, mapping: Mapping[str, str]) -> _Guessed:
     """Guess what columns are, and rename them where that is sure and tells of an answer."""
     guessed, fields = guess(table.source, asked=Asked(taken=mapping)), table.fields
     answers = {*SURE, "prediction"}
-    has_truth = fields & {"correct", "score"} or ("label" in fields and fields & answers)
+    grades = {"correct"} if guessed.takes_no_grade else {"correct", "score"}
+    has_truth = fields & grades or ("label" in fields and fields & answers)
     new = {} if has_truth else guessed.renamings
     if new and guessed.doubt:
-        return _Guessed(new, True, (f"not sure: {guessed.doubt}",))
+        remedy = f"; {guessed.remedy}" if guessed.remedy else ""
+        return _Guessed(new, True, (f"not sure: {guessed.doubt}{remedy}",), guessed.remedy)
     of_new = {ours.split("_")[0] for ours in new.values()}
     if not (fields | of_new) & {*answers, "prob", "correct"}:
         return _Guessed(new, False, ())
@@ -262,13 +265,15 @@ def _take_guesses(table: _Table, mapping: Mapping[str, str]) -> _Guessed:
     return _Guessed(new, False, (*read, *guessed.notes))
 
 
-def _find_verdicts(table: _Table) -> _Verdicts:
-    """Columns of verdicts: people's and judges' by name; beside judges those with gaps are people's, too."""
-    columns = table.columns
+def _find_verdicts(table: _Table, guessed: _Guessed) -> _Verdicts:
+    """Columns of verdicts: people's and judges' by name; beside judges those with gaps are people's, too. A column that
+    may be the truth, as good and bad are of a loan, is no verdict.
+    """
+    columns, asked = table.columns, guessed.renamings if guessed.doubtful else {}
     field_of = {
         name: cells.verdicts
         for name, cells in columns.items()
-        if cells.verdicts and table.is_free(name)
+        if cells.verdicts and table.is_free(name) and name not in asked
     }
     humans = [name for name in field_of if _HUMAN.fullmatch(bare_name(name))]
     judges = [name for name in field_of if name not in humans and _JUDGE.fullmatch(bare_name(name))]
