@@ -51,6 +51,9 @@ _NOT_YET = frozenset(
 )
 _DIGITS = 10  # below which all other classes are, where one of several nines may stand for no label
 _WHOLE = re.compile(r"-?\d+\.0+")  # a whole number with decimals
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_LABEL = re.compile(r"LABEL_(\d+)")  # of a Hugging Face model without names
+_NUMBER_OF = {"no": "0", "false": "0", "n": "0", "yes": "1", "true": "1", "y": "1"}
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
 _TRUTHS = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"))
@@ -359,13 +362,61 @@ def _codes_for_none(values: Sequence[Any], classes: ClassNames) -> Collection[An
     return _NOT_YET if are_digits else {c for c in _NOT_YET if str(c).startswith("-")}
 
 
+def number_among(text: str, names: Collection[str]) -> str | None:
+    """The number that a text stands for among ``names`` that are numbers: yes and True are 1 of 0 and 1, LABEL_3 is 3,
+    as models write them that learnt from a column of numbers made of the words.
+
+    >>> number_among("Yes", ["0", "1"]), number_among("LABEL_3", ["2", "3"]), number_among("yes", ["1", "2"])
+    ('1', '3', None)
+    """
+    label = _LABEL.fullmatch(text)
+    if label is not None:
+        return label[1] if label[1] in names else None
+    is_pair = len(names) > 0 and {"0", "1"}.issuperset(names)
+    return _NUMBER_OF.get(text.strip().lower()) if is_pair else None
+
+
+def as_numbers(classes: Collection[Any], numbers: Collection[str]) -> list[Any]:
+    """Classes, of which those that stand for one of ``numbers`` are that number; of words two at least, since a y alone
+    may stand beside an x elsewhere.
+    """
+    words = {v: number_among(v, numbers) for v in classes if isinstance(v, str)}
+    found = {v: number for v, number in words.items() if number is not None}
+    found = found if len({*found.values()}) > 1 else {}
+    found |= {v: v for v in words if numbers and _INTEGER.fullmatch(v)}
+    return [int(found[value]) if value in found else value for value in classes]
+
+
+def say_yes_and_no(labels: Collection[Any], others: Collection[Any]) -> bool:
+    """Whether both say yes and no, in words of their own: they are 1 and 0.
+
+    >>> say_yes_and_no(["True", "False"], ["no", "yes"]), say_yes_and_no(["no", "yes"], ["no", "yes"])
+    (True, False)
+    """
+    sets = [{str(v).strip().lower() for v in side if v is not None} for side in (labels, others)]
+    every = sets[0] | sets[1]
+    return all(sets) and sets[0].isdisjoint(sets[1]) and len(every) > 2 and {*_NUMBER_OF} >= every
+
+
+def as_one(labels: Collection[Any], others: Collection[Any]) -> list[Any]:
+    """Classes of labels and of answers, each once: numbers where one side writes a number in words that the other has.
+
+    >>> as_one(["no", "yes"], [0, 1]), as_one(["True", "False"], ["no", "yes"]), as_one(["cat"], ["dog", "fox"])
+    ([0, 1], [0, 1], ['dog', 'fox', 'cat'])
+    """
+    if say_yes_and_no(labels, others):
+        return [0, 1]
+    every = [*dict.fromkeys((*others, *labels))]
+    return [*dict.fromkeys(as_numbers(every, [str(v) for v in every if not isinstance(v, str)]))]
+
+
 def _name_of(value: Any, names: Collection[str]) -> str:
     """What the class of a cell is called among ``names``, which may write the number that it is in another way."""
     if isinstance(value, bool):
         return class_of_truth(value, names)
     text = str(value)
     if text in names or not text.isdecimal():
-        return text
+        return text if text in names else number_among(text, names) or text
     forms = [f"{text}.0", f"LABEL_{text}"]  # of floats, and of a Hugging Face model without names
     if text in ("0", "1"):
         forms += [pair[int(text)] for pair in _TRUTHS if {*pair} == {*names}]
@@ -687,9 +738,11 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
         answered &= name != "prediction" or not bool((codes < 0).any())
     refuse_ids_among(values_by_field, codes.shape[-1] if values_by_field else 0)
     refuse_other_spelling(labels, seen)
-    seen |= without_missing(labels, seen)
+    labels = without_missing(labels, seen)
     if not answered:
+        seen |= labels
         return (*sorted(map(str, seen)), NO_ANSWER)
+    seen = {*as_one(labels, seen)}
     texts = [v for v in seen if isinstance(v, str)]
     if 0 < len(texts) < len(seen):
         got = f"both, such as {texts[0]!r} and {next(v for v in seen if not isinstance(v, str))!r}"

@@ -436,3 +436,25 @@ def test_no_command_is_offered_that_another_remedy_replaces(tmp_path: Path) -> N
 def test_columns_of_errors_are_not_offered_as_scores(tmp_path: Path) -> None:
     path = rows(tmp_path / "speech.csv", utterance=[*range(60)], wer=[0.01 * k for k in range(60)])
     assert not reading(path).questions
+
+
+def test_labels_that_most_answers_miss_are_warned_of_as_in_evaluate(tmp_path: Path) -> None:
+    short, long = ["B", "M", "B"] * 20, ["benign", "malignant", "benign"] * 20
+    path = rows(tmp_path / "biopsies.csv", label=short, prediction=long)
+    (line,) = reading(path).warnings
+    assert line in oodometer.evaluate(path).warnings
+    assert_snapshot(line)
+
+
+def test_logarithms_of_probabilities_are_read_as_in_evaluate(tmp_path: Path) -> None:
+    p = np.linspace(0.02, 0.98, 60)
+    truth = np.where(np.arange(60) % 3 > 0, p > 0.5, p > 0.2)
+    path = rows(
+        tmp_path / "mails.csv",
+        label=np.where(truth, "spam", "ham").tolist(),
+        logprob_spam=np.log(p).tolist(),
+        logprob_ham=np.log(1 - p).tolist(),
+    )
+    result = reading(path)
+    assert result.accuracy is not None
+    assert result.accuracy.value == oodometer.evaluate(path)["accuracy"].value

@@ -21,11 +21,12 @@ from ..fields import FIELDS
 from ..metrics.abstention import ANSWERED
 from ..metrics.mean_score import FAILED_GRADE
 from ..notes import file_name
+from ..passes.reference import check_classes, label_warnings
 from ..plain import Strings
 from ..predictions import Predictions
 from ..results.reading import METRIC_NAME, WIN_RATE, Question
 from ..store import as_source
-from ..store.columns import Layout, as_options, bare_name
+from ..store.columns import LOGPROB, Layout, as_options, bare_name
 from ..store.documents import read_document
 from ..store.harness import log_kind
 from ..store.harness.shaped import battles_of_shape
@@ -198,6 +199,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
             *abstained,
             *failed,
             *stated,
+            *([] if record is None or models.parts else _said_of_labels(record, path)),
             *_said_of_metrics(table, other_metrics),
         ),
         judges=tuple(judges),
@@ -258,7 +260,7 @@ def _take_guesses(table: _Table, mapping: Mapping[str, str]) -> _Guessed:
         remedy = f"; {guessed.remedy}" if guessed.remedy else ""
         return _Guessed(new, True, (f"not sure: {guessed.doubt}{remedy}",), guessed.remedy)
     of_new = {ours.split("_")[0] for ours in new.values()}
-    if not (fields | of_new) & {*answers, "prob", "correct"}:
+    if not (fields | of_new) & {*answers, "prob", "logit", LOGPROB, "correct"}:
         return _Guessed(new, False, ())
     table.renamed |= new
     read = (f"{table.source.name}: {guessed.line}",) if new else ()
@@ -489,6 +491,14 @@ def _read_record(
         stated = next((theirs for theirs, ours in renamed.items() if ours == "confidence"), None)
         opened, _, notes = with_confidences(opened, [stated or "confidence"])
     return opened.read(opened.fields), fed, notes
+
+
+def _said_of_labels(record: Predictions, path: str) -> list[str]:
+    """What is to be said of labels that most answers miss, as `evaluate` has it; `InputError` for a regression."""
+    if not record.has_prediction:
+        return []
+    check_classes(record, path)
+    return label_warnings("these predictions", [record], record.accuracy)
 
 
 def _models_by_columns(table: _Table, key: str, verdicts: _Verdicts) -> _Models:
