@@ -34,7 +34,9 @@ def written(table: pd.DataFrame, form: str, folder: Path) -> Any:
     return path
 
 
-@pytest.mark.parametrize("word", ["NA", "None", "<NA>", "#N/A", "?", "nan", "null", "-", " n/a "])
+@pytest.mark.parametrize(
+    "word", ["NA", "\\N", "None", "<NA>", "#N/A", "?", "nan", "null", "-", " n/a "]
+)
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "frame"])
 def test_a_word_for_a_missing_label_is_no_class(form: str, word: str, tmp_path: Path) -> None:
     data = written(TABLE.assign(label=np.where(KNOWN, TRUE, word)), form, tmp_path)

@@ -43,7 +43,17 @@ _MISSING = frozenset(
         "unreviewed",
     ),
     *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
-    *("(blank)", "blank", "undefined", "not available", "n.a.", "n. a.", "keine angabe", "(null)"),
+    *(
+        "\\n",
+        "(blank)",
+        "blank",
+        "undefined",
+        "not available",
+        "n.a.",
+        "n. a.",
+        "keine angabe",
+        "(null)",
+    ),
 }
 # how scikit-learn and torch write that a row has no label, and how surveys do
 _NOT_YET = frozenset(

@@ -458,3 +458,12 @@ def test_logarithms_of_probabilities_are_read_as_in_evaluate(tmp_path: Path) -> 
     result = reading(path)
     assert result.accuracy is not None
     assert result.accuracy.value == oodometer.evaluate(path)["accuracy"].value
+
+
+def test_confidences_in_percents_beside_a_guessed_truth_are_read(tmp_path: Path) -> None:
+    stated = [f"{50 + k % 50}%" for k in range(60)]
+    path = rows(tmp_path / "quiz.csv", is_correct=[1, 0, 1] * 20, confidence=stated)
+    result = reading(path)
+    assert result.accuracy is not None
+    assert result.accuracy.value == pytest.approx(2 / 3)
+    assert result.questions[0].command == f"oodometer evaluate {path}"

@@ -115,7 +115,9 @@ class _Table:
                 sources.append(opener.open(self.given))
         except OodometerError:
             return False
-        wanted, *read = ({*source.layout.feeds.values()} for source in sources)
+        # that of confidences in percents stands around the source of the file
+        layouts = (getattr(source, "inner", source).layout for source in sources)
+        wanted, *read = ({*layout.feeds.values()} for layout in layouts)
         return all(feeds == wanted for feeds in read)
 
     def is_free(self, name: str) -> bool:
