@@ -816,3 +816,24 @@ def test_answers_of_several_models_are_asked_about() -> None:
         oodometer.evaluate({"label": Y, "pred_a": D, "pred_b": 1 - D})
     with raises_snapshot(InputError):
         oodometer.evaluate({"label": Y3, "gpt4": D3})
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "frame"])
+@pytest.mark.parametrize(("name", "percent"), [("p_{}", "{:.1f}%"), ("{}", "{:.2f} %")])
+def test_percents_of_all_classes_under_names_of_their_own(
+    form: str, name: str, percent: str, tmp_path: Path
+) -> None:
+    written = {
+        name.format(k): [percent.format(100 * p).replace(".", ",") for p in Q[:, i]]
+        for i, k in enumerate(KINDS)
+    }
+    table, path = pd.DataFrame({"label": Y3, **written}), tmp_path / f"a.{form}"
+    if form == "csv":
+        table.to_csv(path, index=False)
+    elif form == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    elif form == "parquet":
+        table.to_parquet(path)
+    found = oodometer.evaluate(table if form == "frame" else path)
+    assert found["accuracy"].value == pytest.approx((Y3 == D3).mean(), abs=0.01)
+    assert found["roc_auc"].value > 0.7

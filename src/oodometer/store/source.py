@@ -140,8 +140,9 @@ def _unfolded(
 ) -> tuple[Sequence[Piece], Strings, Mapping[str, str]]:
     """Pieces, columns and renamings, with the columns that nested answers give where there may be any."""
     mapping = how.mapping or {}
-    # texts of a column that is the score by its renaming alone may be percents
-    if not pieces or not (pieces[0].reader.odd or "score" in mapping.values()):
+    # texts of a column that is the score, or a probability, by its renaming alone may be percents
+    renamed = any(ours == "score" or ours.startswith("prob_") for ours in mapping.values())
+    if not pieces or not (pieces[0].reader.odd or renamed):
         return pieces, columns, mapping
     from .nested import unfold
 
