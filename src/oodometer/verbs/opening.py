@@ -187,17 +187,25 @@ def with_unseen_labels(
 
 
 def _classes_of(files: Sequence[Any], options: Reading) -> Sequence[int | str] | None:
-    """The classes that occur in any of the files; None where columns or lists of one file fix them."""
+    """The classes that occur in any of the files; None where columns or lists of one file fix them, or where a target
+    has none of the reference's: then one of both is written in other words.
+    """
     opener, sources = opener_for(options), []
-    for data in files:
-        file = _file_of_data(data, options)
+    kinds = [_file_of_data(data, options) for data in files]
+    for data, file in zip(files, kinds, strict=True):
         axes = Axes(others=True) if file == "target" else None  # which needs no truth
         sources.append(opener.open(data, axes=axes, file=file))
     of_classes = {name for name, field in FIELDS.items() if field.of_classes}
     if any(of_classes & set(source.fields) or source.classes is None for source in sources):
         return None
-    names = {str(name) for source in sources for name in source.classes or ()}
-    return name_order(class_names(sorted(names)))
+    classes = [{*map(str, source.classes or ())} for source in sources]
+    known = set[str]().union(
+        *(names for names, file in zip(classes, kinds, strict=True) if file != "target")
+    )
+    targets = [names for names, file in zip(classes, kinds, strict=True) if file == "target"]
+    if known and any(known.isdisjoint(names) for names in targets):
+        return None
+    return name_order(class_names(sorted(known.union(*targets))))
 
 
 def _file_of_data(data: Any, options: Reading) -> str:
