@@ -467,3 +467,21 @@ def test_confidences_in_percents_beside_a_guessed_truth_are_read(tmp_path: Path)
     assert result.accuracy is not None
     assert result.accuracy.value == pytest.approx(2 / 3)
     assert result.questions[0].command == f"oodometer evaluate {path}"
+
+
+def test_inputs_that_are_objects_do_not_stop_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "served.jsonl"
+    pairs = [("spam", "spam"), ("ham", "ham"), ("spam", "ham")]
+    served = [
+        {
+            "input": {"text": "hi"},
+            "truth": {"label": truth},
+            "output": {"label": said, "score": 0.9},
+        }
+        for truth, said in pairs * 20
+    ]
+    path.write_text("\n".join(map(json.dumps, served)))
+    result = reading(path)
+    assert result.accuracy is not None
+    assert result.accuracy.value == pytest.approx(2 / 3)
+    assert result.accuracy.value == oodometer.evaluate(path)["accuracy"].value

@@ -479,6 +479,14 @@ def _read_record(
         if column not in FIELDS and column not in renamed
     }
     fed |= _fed(layout)
+    # messages, as an input may be, are no text; no other command asks for them
+    objects = {
+        ours
+        for column, ours in fed.items()
+        if FIELDS[ours].cell == "text" and column in table.columns
+        if table.columns[column].kind == "list"
+    }
+    fed = {column: ours for column, ours in fed.items() if ours not in objects}
     if not fed:
         return None, fed, []
     used = {*fed, *renamed, *words}
@@ -492,7 +500,7 @@ def _read_record(
     if opened.holds("confidence") and needs_reading(opened, "confidence" in renamed.values()):
         stated = next((theirs for theirs, ours in renamed.items() if ours == "confidence"), None)
         opened, _, notes = with_confidences(opened, [stated or "confidence"])
-    return opened.read(opened.fields), fed, notes
+    return opened.read([name for name in opened.fields if name not in objects]), fed, notes
 
 
 def _said_of_labels(record: Predictions, path: str) -> list[str]:
