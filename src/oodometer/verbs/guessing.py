@@ -676,8 +676,8 @@ class _Reader:
             f"{shown(found)} with the classes of the label, as answers have them, and other truths"
         )
         if len(found) > 1:
-            each = " or ".join(f"--map {shlex.quote(f'{c}=prediction')}" for c in found[:3])
-            self.remedy = f"name the one to judge: {each}"
+            self.remedy = "name the one to judge with --map COLUMN=prediction, where COLUMN is "
+            self.remedy += " or ".join(found[:3])
 
     def _told_by_share(self, free: Sequence[str]) -> tuple[str, list[str]]:
         """Columns that may hold probabilities, as in a sentence, and the columns of two classes that they tell."""
