@@ -372,65 +372,69 @@ def _codes_for_none(values: Sequence[Any], classes: ClassNames) -> Collection[An
     return _NOT_YET if are_digits else {c for c in _NOT_YET if str(c).startswith("-")}
 
 
-def number_among(text: str, names: Collection[str]) -> str | None:
-    """The number that a text stands for among ``names`` that are numbers: yes and True are 1 of 0 and 1, LABEL_3 is 3,
-    as models write them that learnt from a column of numbers made of the words.
+def as_one_type(classes: Collection[Any], numbers: Collection[str]) -> list[Any]:
+    """Classes, of which those that say one thing as a number and in words are one: of 0 and 1 beside yes and no the
+    words, of 0 and 1 beside LABEL_0 and LABEL_1, as a Hugging Face model without names has them, the numbers.
 
-    >>> number_among("Yes", ["0", "1"]), number_among("LABEL_3", ["2", "3"]), number_among("yes", ["1", "2"])
-    ('1', '3', None)
+    >>> as_one_type([0, 1, "No", "Yes"], ["0", "1"]), as_one_type([0, 2, "LABEL_2"], ["0", "2"])
+    (['No', 'Yes', 'No', 'Yes'], [0, 2, 2])
     """
-    label = _LABEL.fullmatch(text)
-    if label is not None:
-        return label[1] if label[1] in names else None
-    is_pair = len(names) > 0 and {"0", "1"}.issuperset(names)
-    return _NUMBER_OF.get(text.strip().lower()) if is_pair else None
-
-
-def as_numbers(classes: Collection[Any], numbers: Collection[str]) -> list[Any]:
-    """Classes, of which those that stand for one of ``numbers`` are that number; of words two at least, since a y alone
-    may stand beside an x elsewhere.
-    """
-    words = {v: number_among(v, numbers) for v in classes if isinstance(v, str)}
-    found = {v: number for v, number in words.items() if number is not None}
-    found = found if len({*found.values()}) > 1 else {}
-    found |= {v: v for v in words if numbers and _INTEGER.fullmatch(v)}
+    texts = [value for value in classes if isinstance(value, str)]
+    words = {n: text for text in texts if (n := _NUMBER_OF.get(text.strip().lower())) is not None}
+    if len(words) == 2 and numbers and {"0", "1"}.issuperset(numbers):
+        return [words.get(str(value), value) for value in classes]
+    labels = {text: match[1] for text in texts if (match := _LABEL.fullmatch(text))}
+    found = {text: n for text, n in labels.items() if n in numbers}
+    found |= {text: text for text in texts if numbers and _INTEGER.fullmatch(text)}
     return [int(found[value]) if value in found else value for value in classes]
 
 
 def say_yes_and_no(labels: Collection[Any], others: Collection[Any]) -> bool:
-    """Whether both say yes and no, in words of their own: they are 1 and 0.
+    """Whether both say yes and no, in words of their own.
 
     >>> say_yes_and_no(["True", "False"], ["no", "yes"]), say_yes_and_no(["no", "yes"], ["no", "yes"])
     (True, False)
     """
     sets = [{str(v).strip().lower() for v in side if v is not None} for side in (labels, others)]
     every = sets[0] | sets[1]
-    return all(sets) and sets[0].isdisjoint(sets[1]) and len(every) > 2 and {*_NUMBER_OF} >= every
+    are_two = len(sets[0]) == 2 and bool(sets[1]) and sets[0].isdisjoint(sets[1])
+    return are_two and {*_NUMBER_OF} >= every
 
 
 def as_one(labels: Collection[Any], others: Collection[Any]) -> list[Any]:
-    """Classes of labels and of answers, each once: numbers where one side writes a number in words that the other has.
+    """Classes of labels and of answers, each once, where one side may say in words what the other says by numbers.
 
     >>> as_one(["no", "yes"], [0, 1]), as_one(["True", "False"], ["no", "yes"]), as_one(["cat"], ["dog", "fox"])
-    ([0, 1], [0, 1], ['dog', 'fox', 'cat'])
+    (['no', 'yes'], ['True', 'False'], ['dog', 'fox', 'cat'])
     """
     if say_yes_and_no(labels, others):
-        return [0, 1]
+        return [*dict.fromkeys(labels)]
     every = [*dict.fromkeys((*others, *labels))]
-    return [*dict.fromkeys(as_numbers(every, [str(v) for v in every if not isinstance(v, str)]))]
+    numbers = [str(value) for value in every if not isinstance(value, str)]
+    return [*dict.fromkeys(as_one_type(every, numbers))]
 
 
 def _name_of(value: Any, names: Collection[str]) -> str:
     """What the class of a cell is called among ``names``, which may write the number that it is in another way."""
-    if isinstance(value, bool):
-        return class_of_truth(value, names)
-    text = str(value)
-    if text in names or not text.isdecimal():
-        return text if text in names else number_among(text, names) or text
+    if isinstance(value, bool) and (truth := class_of_truth(value, names)) in names:
+        return truth
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if text in names:
+        return text
+    number = _NUMBER_OF.get(text.strip().lower(), text)
+    alike = [name for name in names if _NUMBER_OF.get(name.strip().lower()) == number]
+    if len(names) == 2 and len(alike) == 1:  # yes among False and True
+        return alike[0]
+    label = _LABEL.fullmatch(text)
+    if label is not None and label[1] in names:
+        return label[1]
+    if not text.isdecimal():
+        return text
     forms = [f"{text}.0", f"LABEL_{text}"]  # of floats, and of a Hugging Face model without names
     if text in ("0", "1"):
         forms += [pair[int(text)] for pair in _TRUTHS if {*pair} == {*names}]
-    return next((form for form in forms if form in names), text)
+    known = next((form for form in forms if form in names), None)
+    return known or (class_of_truth(value, names) if isinstance(value, bool) else text)
 
 
 # without a probability for each: a table of classes by classes then takes 128 MB

@@ -20,7 +20,7 @@ from ..classes import (
     NO_ANSWER,
     ClassNames,
     are_decimals,
-    as_numbers,
+    as_one_type,
     is_word,
     lower_class,
     named_classes,
@@ -692,7 +692,7 @@ class ReaderSource(Source):
         if not found.answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
         if say_yes_and_no(labels, predicted):
-            return (0, 1)
+            return tuple(sorted(labels - {None}))
         order = sorted(
             (value for value in at if value in classes), key=lambda value: value not in predicted
         )
@@ -710,13 +710,13 @@ class ReaderSource(Source):
                 self.first.text and isinstance(class_names([value])[0], int)
             )
 
-        read = as_numbers(classes, [str(value) for value in classes if is_number(value)])
+        read = as_one_type(classes, [str(value) for value in classes if is_number(value)])
         numbers = [is_number(value) for value in read]
         if all(numbers):
             return tuple(sorted({int(value) for value in read}))
         kinds = {is_number(value) for value in predicted if value is not None}
         if not any(numbers) or (self.first.text and len(kinds) == 2):
-            return tuple(sorted(classes))
+            return tuple(sorted(classes if any(numbers) else {*read}))
         odd = classes[numbers.index(not numbers[0])]
         expected = "classes of one type, all integers or all strings"
         got = f"{classes[0]!r} and {odd!r}"
