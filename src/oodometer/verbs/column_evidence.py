@@ -251,7 +251,7 @@ def _percents_in(cells: Any) -> Array:
     """Cells that all are percents with a sign, as shares of 1; else NaN."""
     cells = plain(cells, coded=False)
     is_text = pt.is_string(cells.type) or pt.is_large_string(cells.type)
-    texts = cells.to_pylist() if is_text else [None] * len(cells)
+    texts: list[Any] = cells.to_pylist() if is_text else [None] * len(cells)
     if not all(text is not None and PERCENT.fullmatch(text) for text in texts):
         return np.full(len(texts), np.nan)
     return np.array([float(text.strip(" %").replace(",", ".")) / 100 for text in texts])

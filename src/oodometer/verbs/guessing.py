@@ -682,7 +682,7 @@ class _Reader:
     def _told_by_share(self, free: Sequence[str]) -> tuple[str, list[str]]:
         """Columns that may hold probabilities, as in a sentence, and the columns of two classes that they tell."""
         columns = [(c, self.column[c]) for c in free]
-        scores, told = [], {}
+        scores, told = [], dict[str, None]()
         for name in self._likely_shares():
             score = self.column[name]
             by_score = [
