@@ -34,7 +34,9 @@ def written(table: pd.DataFrame, form: str, folder: Path) -> Any:
     return path
 
 
-@pytest.mark.parametrize("word", ["NA", "None", "<NA>", "#N/A", "?", "nan", "null", "-", " n/a "])
+@pytest.mark.parametrize(
+    "word", ["NA", "\\N", "None", "<NA>", "#N/A", "?", "nan", "null", "-", " n/a "]
+)
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "frame"])
 def test_a_word_for_a_missing_label_is_no_class(form: str, word: str, tmp_path: Path) -> None:
     data = written(TABLE.assign(label=np.where(KNOWN, TRUE, word)), form, tmp_path)
@@ -162,3 +164,48 @@ def test_what_is_said_of_many() -> None:
     assert (
         label_codes(oodometer.arrays.Coded(np.array([0, 1]), [1, 2]), (0, 1), others=True)[1] == {}
     )
+
+
+NO_YES, WRITTEN = np.array(["no", "yes"]), np.array(["LABEL_0", "LABEL_1"])
+TRULY, CHOSEN = np.arange(60) % 2, (np.arange(60) % 5 > 1).astype(int)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "frame"])
+@pytest.mark.parametrize(
+    ("truth", "answers"),
+    [
+        (NO_YES[TRULY], CHOSEN),
+        (TRULY, WRITTEN[CHOSEN]),
+        (WRITTEN[TRULY], CHOSEN),
+        (np.array(["False", "True"])[TRULY], CHOSEN),
+        (np.array(["N", "Y"])[TRULY], CHOSEN.astype(bool)),
+        (TRULY.astype(bool), NO_YES[CHOSEN]),
+        (TRULY.astype(str), CHOSEN),
+    ],
+)
+def test_words_and_numbers_of_one_meaning_are_one_class(
+    tmp_path: Path, form: str, truth: Any, answers: Any
+) -> None:
+    """A truth as the data have it beside answers as a model numbers them, in one file and in two."""
+    right = pytest.approx((TRULY == CHOSEN).mean())
+    table = pd.DataFrame({"id": range(60), "label": truth, "prediction": answers})
+    assert oodometer.evaluate(written(table, form, tmp_path))["accuracy"].value == right
+    (tmp_path / "labels").mkdir()
+    labels = written(table[["id", "label"]][::-1], form, tmp_path / "labels")
+    alone = written(table[["id", "prediction"]], form, tmp_path)
+    assert oodometer.evaluate(alone, labels=labels)["accuracy"].value == right
+
+
+def test_a_stray_word_among_numbers_is_no_class(tmp_path: Path) -> None:
+    labels = ["x" if row == 7 else str(cell) for row, cell in enumerate(TRULY)]
+    pd.DataFrame({"label": labels, "prediction": CHOSEN}).to_csv(tmp_path / "a.csv", index=False)
+    with raises_snapshot(InputError):
+        oodometer.evaluate(tmp_path / "a.csv")
+
+
+def test_codes_with_and_without_letters_are_classes_of_texts(tmp_path: Path) -> None:
+    codes = np.array(["250", "A01"])
+    table = pd.DataFrame({"label": codes[TRULY], "prediction": codes[CHOSEN]})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    found = oodometer.evaluate(tmp_path / "a.csv")
+    assert found["accuracy"].value == pytest.approx((TRULY == CHOSEN).mean())

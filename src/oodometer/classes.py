@@ -43,7 +43,17 @@ _MISSING = frozenset(
         "unreviewed",
     ),
     *("not reviewed", "unlabeled", "unlabelled", "not labeled", "not labelled"),
-    *("(blank)", "blank", "undefined", "not available", "n.a.", "n. a.", "keine angabe", "(null)"),
+    *(
+        "\\n",
+        "(blank)",
+        "blank",
+        "undefined",
+        "not available",
+        "n.a.",
+        "n. a.",
+        "keine angabe",
+        "(null)",
+    ),
 }
 # how scikit-learn and torch write that a row has no label, and how surveys do
 _NOT_YET = frozenset(
@@ -51,6 +61,9 @@ _NOT_YET = frozenset(
 )
 _DIGITS = 10  # below which all other classes are, where one of several nines may stand for no label
 _WHOLE = re.compile(r"-?\d+\.0+")  # a whole number with decimals
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_LABEL = re.compile(r"LABEL_(\d+)")  # of a Hugging Face model without names
+_NUMBER_OF = {"no": "0", "false": "0", "n": "0", "yes": "1", "true": "1", "y": "1"}
 _UNSEEN = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 _SHOWN = 3
 _TRUTHS = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"))
@@ -359,17 +372,69 @@ def _codes_for_none(values: Sequence[Any], classes: ClassNames) -> Collection[An
     return _NOT_YET if are_digits else {c for c in _NOT_YET if str(c).startswith("-")}
 
 
+def as_one_type(classes: Collection[Any], numbers: Collection[str]) -> list[Any]:
+    """Classes, of which those that say one thing as a number and in words are one: of 0 and 1 beside yes and no the
+    words, of 0 and 1 beside LABEL_0 and LABEL_1, as a Hugging Face model without names has them, the numbers.
+
+    >>> as_one_type([0, 1, "No", "Yes"], ["0", "1"]), as_one_type([0, 2, "LABEL_2"], ["0", "2"])
+    (['No', 'Yes', 'No', 'Yes'], [0, 2, 2])
+    """
+    texts = [value for value in classes if isinstance(value, str)]
+    words = {n: text for text in texts if (n := _NUMBER_OF.get(text.strip().lower())) is not None}
+    if len(words) == 2 and numbers and {"0", "1"}.issuperset(numbers):
+        return [words.get(str(value), value) for value in classes]
+    labels = {text: match[1] for text in texts if (match := _LABEL.fullmatch(text))}
+    found = {text: n for text, n in labels.items() if n in numbers}
+    found |= {text: text for text in texts if numbers and _INTEGER.fullmatch(text)}
+    return [int(found[value]) if value in found else value for value in classes]
+
+
+def say_yes_and_no(labels: Collection[Any], others: Collection[Any]) -> bool:
+    """Whether both say yes and no, in words of their own.
+
+    >>> say_yes_and_no(["True", "False"], ["no", "yes"]), say_yes_and_no(["no", "yes"], ["no", "yes"])
+    (True, False)
+    """
+    sets = [{str(v).strip().lower() for v in side if v is not None} for side in (labels, others)]
+    every = sets[0] | sets[1]
+    are_two = len(sets[0]) == 2 and bool(sets[1]) and sets[0].isdisjoint(sets[1])
+    return are_two and {*_NUMBER_OF} >= every
+
+
+def as_one(labels: Collection[Any], others: Collection[Any]) -> list[Any]:
+    """Classes of labels and of answers, each once, where one side may say in words what the other says by numbers.
+
+    >>> as_one(["no", "yes"], [0, 1]), as_one(["True", "False"], ["no", "yes"]), as_one(["cat"], ["dog", "fox"])
+    (['no', 'yes'], ['True', 'False'], ['dog', 'fox', 'cat'])
+    """
+    if say_yes_and_no(labels, others):
+        return [*dict.fromkeys(labels)]
+    every = [*dict.fromkeys((*others, *labels))]
+    numbers = [str(value) for value in every if not isinstance(value, str)]
+    return [*dict.fromkeys(as_one_type(every, numbers))]
+
+
 def _name_of(value: Any, names: Collection[str]) -> str:
     """What the class of a cell is called among ``names``, which may write the number that it is in another way."""
-    if isinstance(value, bool):
-        return class_of_truth(value, names)
-    text = str(value)
-    if text in names or not text.isdecimal():
+    if isinstance(value, bool) and (truth := class_of_truth(value, names)) in names:
+        return truth
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if text in names:
+        return text
+    number = _NUMBER_OF.get(text.strip().lower(), text)
+    alike = [name for name in names if _NUMBER_OF.get(name.strip().lower()) == number]
+    if len(names) == 2 and len(alike) == 1:  # yes among False and True
+        return alike[0]
+    label = _LABEL.fullmatch(text)
+    if label is not None and label[1] in names:
+        return label[1]
+    if not text.isdecimal():
         return text
     forms = [f"{text}.0", f"LABEL_{text}"]  # of floats, and of a Hugging Face model without names
     if text in ("0", "1"):
         forms += [pair[int(text)] for pair in _TRUTHS if {*pair} == {*names}]
-    return next((form for form in forms if form in names), text)
+    known = next((form for form in forms if form in names), None)
+    return known or (class_of_truth(value, names) if isinstance(value, bool) else text)
 
 
 # without a probability for each: a table of classes by classes then takes 128 MB
@@ -687,9 +752,11 @@ def find_classes(columns: Mapping[str, Any]) -> ClassNames:
         answered &= name != "prediction" or not bool((codes < 0).any())
     refuse_ids_among(values_by_field, codes.shape[-1] if values_by_field else 0)
     refuse_other_spelling(labels, seen)
-    seen |= without_missing(labels, seen)
+    labels = without_missing(labels, seen)
     if not answered:
+        seen |= labels
         return (*sorted(map(str, seen)), NO_ANSWER)
+    seen = {*as_one(labels, seen)}
     texts = [v for v in seen if isinstance(v, str)]
     if 0 < len(texts) < len(seen):
         got = f"both, such as {texts[0]!r} and {next(v for v in seen if not isinstance(v, str))!r}"

@@ -19,6 +19,9 @@ PLACES: dict[str, Any] = {
     "objects by their id": {row["id"]: {"correct": row["correct"], "said": "a"} for row in ROWS},
     "attempts by their id": {row["id"]: [{"correct": row["correct"]}] for row in ROWS},
     "columns and rows": {"columns": ["id", "correct"], "data": [[*row.values()] for row in ROWS]},
+    "numbered cells by name": {
+        name: {str(i): row[name] for i, row in enumerate(ROWS)} for name in ("id", "correct")
+    },
     "lists by name": {name: [row[name] for row in ROWS] for name in ("id", "correct")},
 }
 

@@ -78,6 +78,7 @@ def test_bars_part_cells(quoting: int, tmp_path: Path) -> None:
         ("sep=;\n" + TABLE.to_csv(index=False, sep=";"), "delete the first line"),
         ("Scores of May, all accounts\n\n" + TEXT, "unknown"),
         ("Scores of May\n\n" + TEXT, "delete what stands above the header line"),
+        ("Scores of May,,\n,,\n" + TEXT, "delete what stands above the header line"),
         (TEXT.partition("\n")[2], "write a line with the names of the columns"),
         (PLAIN + PLAIN, f"row {ROWS + 1}: .* got the header line again"),
         (PLAIN + f"Total,{ROWS},\n", "got a total in the last one: Total"),

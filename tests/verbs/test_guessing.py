@@ -609,9 +609,9 @@ def test_a_truth_beside_nothing_that_is_read_is_an_error_that_names_what_is_not(
     with pytest.raises(InputError, match="got risk is not read; if risk holds percents, divide"):
         oodometer.evaluate({"label": Y, "risk": (100 * P).round()})
     with pytest.raises(
-        InputError, match=r"expected an answer .* \(pred_a, pred_b\); name the column"
+        InputError, match=r"expected an answer .* \(ours, theirs\); name the column"
     ):
-        oodometer.evaluate({"label": Y, "pred_a": D, "pred_b": 1 - D})
+        oodometer.evaluate({"label": Y, "ours": D, "theirs": 1 - D})
 
 
 RANKED = np.argsort(-Q, axis=1)
@@ -771,3 +771,69 @@ def test_a_score_beside_labels_of_another_file(tmp_path: Path) -> None:
         tmp_path / "scores.csv", labels=tmp_path / "truth.csv", metrics=["accuracy"]
     )
     assert found["accuracy"].value == pytest.approx((Y == D).mean())
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer"),
+    [
+        ("intent_true", "intent_pred"),
+        ("true_intent", "pred_intent"),
+        ("Intent (actual)", "Intent (predicted)"),
+        ("gt_intent", "pred_intent"),
+        ("expected_intent", "detected_intent"),
+        ("intent_label", "intent_prediction"),
+        ("intent", "intent_hat"),
+    ],
+)
+def test_a_truth_and_an_answer_are_told_by_what_stands_around_one_word(
+    truth: str, answer: str
+) -> None:
+    found = oodometer.evaluate({truth: Y3, answer: D3, "colour": NO_YES[D]})
+    assert found["accuracy"].value == pytest.approx((Y3 == D3).mean())
+
+
+def test_two_truths_of_one_answer_are_asked_about() -> None:
+    with raises_snapshot(InputError):
+        oodometer.evaluate({"intent": D3[::-1], "intent_true": Y3, "intent_pred": D3})
+
+
+@pytest.mark.parametrize("score", [P, 100 * P, np.log(P / (1 - P)), 1 - abs(2 * P - 1)])
+def test_a_score_beside_a_truth_and_an_answer_is_no_grade(score: Any, tmp_path: Path) -> None:
+    table = {"churn": NO_YES[Y], "predicted_churn": NO_YES[D], "score": score}
+    pd.DataFrame(table).to_csv(tmp_path / "churn.csv", index=False)
+    right = pytest.approx((Y == D).mean())
+    assert oodometer.evaluate(table)["accuracy"].value == right
+    read = oodometer.read(tmp_path / "churn.csv")
+    assert read.accuracy is not None
+    assert read.accuracy.value == right
+
+
+def test_answers_of_several_models_are_asked_about() -> None:
+    other = np.roll(D3, 1)
+    with raises_snapshot(InputError):
+        oodometer.evaluate({"label": Y3, "gpt4": D3, "llama": other})
+    with raises_snapshot(InputError):
+        oodometer.evaluate({"label": Y, "pred_a": D, "pred_b": 1 - D})
+    with raises_snapshot(InputError):
+        oodometer.evaluate({"label": Y3, "gpt4": D3})
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "frame"])
+@pytest.mark.parametrize(("name", "percent"), [("p_{}", "{:.1f}%"), ("{}", "{:.2f} %")])
+def test_percents_of_all_classes_under_names_of_their_own(
+    form: str, name: str, percent: str, tmp_path: Path
+) -> None:
+    written = {
+        name.format(k): [percent.format(100 * p).replace(".", ",") for p in Q[:, i]]
+        for i, k in enumerate(KINDS)
+    }
+    table, path = pd.DataFrame({"label": Y3, **written}), tmp_path / f"a.{form}"
+    if form == "csv":
+        table.to_csv(path, index=False)
+    elif form == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    elif form == "parquet":
+        table.to_parquet(path)
+    found = oodometer.evaluate(table if form == "frame" else path)
+    assert found["accuracy"].value == pytest.approx((Y3 == D3).mean(), abs=0.01)
+    assert found["roc_auc"].value > 0.7

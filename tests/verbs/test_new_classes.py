@@ -151,3 +151,16 @@ def test_diagnose_says_what_it_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert json.loads((tmp_path / "found.json").read_text())["warnings"] == [
         line.replace("mapping=", "--map")
     ]
+
+
+def test_a_target_without_a_class_of_the_reference_is_written_in_other_words(
+    tmp_path: Path,
+) -> None:
+    """No such target is one of new classes alone: an estimate would call its words a shift."""
+    sure = np.linspace(0.5, 1, 60)
+    table = pd.DataFrame({"label": [0, 1] * 30, "prediction": [0, 1, 1] * 20, "confidence": sure})
+    words = pd.DataFrame({"prediction": ["ham", "spam"] * 30, "confidence": sure})
+    table.to_csv(tmp_path / "reference.csv", index=False)
+    words.to_csv(tmp_path / "target.csv", index=False)
+    with raises_snapshot(oodometer.OodometerError):
+        oodometer.estimate(tmp_path / "reference.csv", tmp_path / "target.csv", backtest=None)

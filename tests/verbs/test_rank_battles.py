@@ -179,3 +179,25 @@ def test_what_cannot_be_ranked_is_refused(tmp_path: Path) -> None:
     sure = [{**row, "winner": "model_a", "model_a": "x", "model_b": "y"} for row in rows(10)]
     found = ranked(written(tmp_path / "sure.jsonl", sure))
     assert_snapshot(found.warnings[0])
+
+
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        (("left", "right"), ("left", "right", "tie")),
+        (("left_model", "right_model"), ("left", "right", "tie")),
+        (("model_1", "model_2"), ("gpt-4", "Y", "tie")),
+    ],
+)
+def test_winners_by_side_or_by_name(
+    tmp_path: Path, places: tuple[str, str], words: tuple[str, str, str]
+) -> None:
+    path, (first, second) = tmp_path / "battles.jsonl", places
+    winners = [words[0]] * 20 + [words[1]] * 8 + [words[2]] * 4
+    battles = [
+        {"prompt": k, first: "gpt-4", second: "Y", "winner": w} for k, w in enumerate(winners)
+    ]
+    path.write_text("\n".join(map(json.dumps, battles)))
+    rates = {row.model: row.win_rate.value for row in rank(path).ranking}
+    assert rates == pytest.approx({"gpt-4": 22 / 32, "Y": 10 / 32})
+    assert {task.name: task.number.value for task in read(path).tasks} == pytest.approx(rates)

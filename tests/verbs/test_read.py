@@ -415,3 +415,73 @@ def test_a_flag_of_errors_is_no_verdict_on_what_is_right(tmp_path: Path) -> None
     path = rows(tmp_path / "b.csv", q=range(60), is_correct=["N" if k == 0 else "Y" for k in flags])
     found = oodometer.evaluate(path, mapping={"is_correct": "correct"}, metrics=["accuracy"])
     assert found["accuracy"].value == pytest.approx(2 / 3)
+
+
+def test_good_and_bad_of_a_loan_are_no_verdicts_on_the_model(tmp_path: Path) -> None:
+    outcome = ["bad", "good", "good", "bad", "good"] * 12
+    path = rows(tmp_path / "loans.csv", outcome=outcome, p_good=[0.2, 0.9, 0.6, 0.7, 0.8] * 12)
+    result = reading(path)
+    assert result.accuracy is None
+    assert_snapshot(str(result).replace(str(path), path.name))
+
+
+def test_no_command_is_offered_that_another_remedy_replaces(tmp_path: Path) -> None:
+    sure = [0.51 + 0.008 * k for k in range(60)]
+    path = rows(tmp_path / "sure.csv", label=["ham", "spam", "ham"] * 20, score=sure)
+    result = reading(path)
+    assert result.accuracy is None
+    assert_snapshot(str(result).replace(str(path), path.name))
+
+
+def test_columns_of_errors_are_not_offered_as_scores(tmp_path: Path) -> None:
+    path = rows(tmp_path / "speech.csv", utterance=[*range(60)], wer=[0.01 * k for k in range(60)])
+    assert not reading(path).questions
+
+
+def test_labels_that_most_answers_miss_are_warned_of_as_in_evaluate(tmp_path: Path) -> None:
+    short, long = ["B", "M", "B"] * 20, ["benign", "malignant", "benign"] * 20
+    path = rows(tmp_path / "biopsies.csv", label=short, prediction=long)
+    (line,) = reading(path).warnings
+    assert line in oodometer.evaluate(path).warnings
+    assert_snapshot(line)
+
+
+def test_logarithms_of_probabilities_are_read_as_in_evaluate(tmp_path: Path) -> None:
+    p = np.linspace(0.02, 0.98, 60)
+    truth = np.where(np.arange(60) % 3 > 0, p > 0.5, p > 0.2)
+    path = rows(
+        tmp_path / "mails.csv",
+        label=np.where(truth, "spam", "ham").tolist(),
+        logprob_spam=np.log(p).tolist(),
+        logprob_ham=np.log(1 - p).tolist(),
+    )
+    result = reading(path)
+    assert result.accuracy is not None
+    assert result.accuracy.value == oodometer.evaluate(path)["accuracy"].value
+
+
+def test_confidences_in_percents_beside_a_guessed_truth_are_read(tmp_path: Path) -> None:
+    stated = [f"{50 + k % 50}%" for k in range(60)]
+    path = rows(tmp_path / "quiz.csv", is_correct=[1, 0, 1] * 20, confidence=stated)
+    result = reading(path)
+    assert result.accuracy is not None
+    assert result.accuracy.value == pytest.approx(2 / 3)
+    assert result.questions[0].command == f"oodometer evaluate {path}"
+
+
+def test_inputs_that_are_objects_do_not_stop_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "served.jsonl"
+    pairs = [("spam", "spam"), ("ham", "ham"), ("spam", "ham")]
+    served = [
+        {
+            "input": {"text": "hi"},
+            "truth": {"label": truth},
+            "output": {"label": said, "score": 0.9},
+        }
+        for truth, said in pairs * 20
+    ]
+    path.write_text("\n".join(map(json.dumps, served)))
+    result = reading(path)
+    assert result.accuracy is not None
+    assert result.accuracy.value == pytest.approx(2 / 3)
+    assert result.accuracy.value == oodometer.evaluate(path)["accuracy"].value

@@ -291,3 +291,23 @@ def test_prompts_that_repeat_are_said_to_depend_on_each_other() -> None:
     table = TABLE.assign(prompt=[f"question {row // 4}" for row in range(ROWS)])
     (line,) = said(oodometer.evaluate(table, metrics=["accuracy"]), "100 values of prompt repeat")
     assert "cluster" in line
+
+
+def test_models_are_told_apart_by_texts_of_questions() -> None:
+    table = pd.DataFrame(
+        {
+            "question": [f"How much is {k} and 2?" for k in range(30)] * 2,
+            "system": ["A"] * 30 + ["B"] * 30,
+            "correct": [1, 0, 1] * 20,
+        }
+    )
+    with raises_snapshot(oodometer.OodometerError):
+        oodometer.evaluate(table)
+    assert oodometer.evaluate(table, where="system == A").rows == 30
+
+
+def test_a_score_that_is_called_like_errors_is_warned_of() -> None:
+    good = pd.DataFrame({"id": range(60), "wer": RNG.uniform(0, 0.2, 60).round(3)})
+    bad = good.assign(wer=2 * good["wer"] + 0.1)
+    found = oodometer.compare({"good": good, "bad": bad}, mapping={"wer": "score"})
+    assert_snapshot("\n".join(said(found, "wer")))

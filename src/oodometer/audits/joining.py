@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..classes import ClassNames, said_of_classes
+from ..classes import ClassNames, as_one, said_of_classes
 from ..errors import InputError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS
 from ..plain import Json, Strings
@@ -551,15 +551,12 @@ def labelled(
         source.fields
     ):
         # only predicted classes are there: the labels may hold one that was never predicted
-        both = {str(name): name for name in source.classes}
-        both |= {
-            str(n): n
-            for n in open_truth(data, None, open_source).classes or ()
-            if str(n) not in both
-        }
+        theirs = open_truth(data, None, open_source).classes or ()
+        both = {str(name): name for name in as_one(theirs, source.classes)}
         numbers = [name for name in both.values() if isinstance(name, int)]
         names = sorted(numbers) if len(numbers) == len(both) else sorted(both)
-        source = source if len(both) == len(source.classes) else source.aligned(Axes(tuple(names)))
+        is_same = {*map(str, names)} == {*map(str, source.classes)}
+        source = source if is_same else source.aligned(Axes(tuple(names)))
     labels = open_truth(data, replace(source.axes, others=True), open_source)
     truth, warnings = joined_truth(labels, source, key)
     column = "label" if truth.correct is None else "correct"

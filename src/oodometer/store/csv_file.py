@@ -414,6 +414,9 @@ def _above_header(first: str, unquoted: str, text: str, delimiter: str) -> Input
         return fault(remedy="delete the first line, which Excel writes for itself")
     if any(_MANY_DIGITS.fullmatch(name.strip()) for name in unquoted.split(delimiter)):
         return fault(remedy="write a line with the names of the columns above the first row")
+    title, *rest = (cell.strip() for cell in first.split(delimiter))
+    if title and len(rest) > 1 and not any(rest):  # a spreadsheet fills the line with empty cells
+        return fault(remedy="delete what stands above the header line")
     if not any(sign in unquoted for sign in ",;\t|"):
         body = re.sub(r'"[^"]*("|$)', "", text[len(first) : len(first) + _TAIL])
         if any("," in line for line in body.splitlines()[: _LOOKED_AT + 1]):

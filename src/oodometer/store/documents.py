@@ -39,8 +39,9 @@ def read_document(path: str) -> Document | None:
     """The rows of a JSON array, or of the longest list of rows in a JSON object; None for JSON Lines and other files.
 
     Rows are a list of objects, a mapping of ids to objects or to lists of objects (``id`` names them), the names
-    ``columns`` and the rows ``data`` beside each other, or lists of one length by name. Raises `InputError` where there
-    are none, where two lists are as long as each other, and for an array that holds something else.
+    ``columns`` and the rows ``data`` beside each other, or by name lists of one length or numbered cells. Raises
+    `InputError` where there are none, where two lists are as long as each other, and for an array that holds something
+    else.
     """
     try:
         if is_json_lines(path):
@@ -52,7 +53,8 @@ def read_document(path: str) -> Document | None:
         return Document(table_of_rows(_objects(document, path), path))
     if not isinstance(document, dict):
         return None
-    if FIELDS.keys() & document and not _rows_of_columns(document):  # a row of JSON Lines
+    is_table = _rows_of_columns(document) or _rows_of_numbered(document)
+    if FIELDS.keys() & document and not is_table:  # a row of JSON Lines
         return None
     found, notes = _longest(document, path)
     return Document(table_of_rows(found.rows, path), notes)
@@ -133,6 +135,8 @@ def _rows_in(value: Mapping[str, Any], deepest: int, place: Strings = ()) -> Ite
 def _rows_of(value: Mapping[str, Any]) -> list[Json]:
     """The rows that a mapping is by itself; none where it is no table."""
     objects = [*value.values()]
+    if numbered := _rows_of_numbered(value):
+        return numbered
     if _are_objects(objects) and _are_alike(objects):
         return [{"id": name, **row} for name, row in value.items()]
     if len(objects) >= _LEAST_ROWS and all(map(_is_attempts, objects)):
@@ -153,6 +157,23 @@ def _rows_of_split(value: Mapping[str, Any]) -> list[Json]:
     if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
         return []
     return [dict(zip(map(str, columns), row, strict=True)) for row in data]
+
+
+def _rows_of_numbered(value: Mapping[str, Any]) -> list[Json]:
+    """The rows of columns whose cells are called by the number of the row, as pandas writes them (`DataFrame.to_json`);
+    none where they are no such.
+    """
+    columns = [*value.values()]
+    if not columns or not all(isinstance(cells, dict) for cells in columns):
+        return []
+    numbers = [*columns[0]]
+    if len(numbers) < _LEAST_ROWS or not all(map(str.isdecimal, numbers)):
+        return []
+    if any(cells.keys() != columns[0].keys() for cells in columns):
+        return []
+    if any(isinstance(cell, dict) for cell in columns[0].values()):
+        return []
+    return [{name: cells[number] for name, cells in value.items()} for number in numbers]
 
 
 def _rows_of_columns(value: Mapping[str, Any]) -> list[Json]:

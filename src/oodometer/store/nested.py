@@ -718,8 +718,7 @@ def unfold(
         if n in columns and (n not in FIELDS or n in (*_ANSWERS, *_VECTORS, "score"))
     ]
     names = [name for name in may_be if mapping.get(name) in (None, *_ANSWERS) or name in FIELDS]
-    names += [name for name in may_be if mapping.get(name, "").startswith("prob_")]
-    names += [name for name in columns if mapping.get(name) == "score"]
+    names += [n for n in columns if (o := mapping.get(n, "")) == "score" or o.startswith("prob_")]
     wide = [name for name in reader.odd if name.startswith(tuple(WIDE)) and name in columns]
     names = list(dict.fromkeys((*names, *wide)))
     if not names:

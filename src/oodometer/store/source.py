@@ -20,6 +20,7 @@ from ..classes import (
     NO_ANSWER,
     ClassNames,
     are_decimals,
+    as_one_type,
     is_word,
     lower_class,
     named_classes,
@@ -27,6 +28,7 @@ from ..classes import (
     refuse_ids_among,
     refuse_other_spelling,
     regression,
+    say_yes_and_no,
     spelt_otherwise,
     truth_pair,
     without_missing,
@@ -138,8 +140,9 @@ def _unfolded(
 ) -> tuple[Sequence[Piece], Strings, Mapping[str, str]]:
     """Pieces, columns and renamings, with the columns that nested answers give where there may be any."""
     mapping = how.mapping or {}
-    # texts of a column that is the score by its renaming alone may be percents
-    if not pieces or not (pieces[0].reader.odd or "score" in mapping.values()):
+    # texts of a column that is the score, or a probability, by its renaming alone may be percents
+    renamed = any(ours == "score" or ours.startswith("prob_") for ours in mapping.values())
+    if not pieces or not (pieces[0].reader.odd or renamed):
         return pieces, columns, mapping
     from .nested import unfold
 
@@ -688,26 +691,32 @@ class ReaderSource(Source):
         classes.discard(None)
         if not found.answered:
             return (*sorted(map(str, classes)), NO_ANSWER)
+        if say_yes_and_no(labels, predicted):
+            return tuple(sorted(labels - {None}))
         order = sorted(
             (value for value in at if value in classes), key=lambda value: value not in predicted
         )
-        return self._of_one_type(order, at)
+        return self._of_one_type(order, at, predicted)
 
     def _of_one_type(
-        self, classes: Sequence[Any], at: Mapping[Any, _Place]
+        self, classes: Sequence[Any], at: Mapping[Any, _Place], predicted: Collection[Any]
     ) -> tuple[int | str, ...]:
-        """Classes in their order, integers or texts; `InputError` where they are both, by where each comes ``at``."""
+        """Classes in their order, integers or texts; `InputError` where they are both, by where each comes ``at``. In a
+        file of texts they are texts where the predictions are both, as codes of diseases are.
+        """
 
         def is_number(value: Any) -> bool:
             return not isinstance(value, str) or (
                 self.first.text and isinstance(class_names([value])[0], int)
             )
 
-        numbers = [is_number(value) for value in classes]
+        read = as_one_type(classes, [str(value) for value in classes if is_number(value)])
+        numbers = [is_number(value) for value in read]
         if all(numbers):
-            return tuple(sorted(int(value) for value in classes))
-        if not any(numbers):
-            return tuple(sorted(classes))
+            return tuple(sorted({int(value) for value in read}))
+        kinds = {is_number(value) for value in predicted if value is not None}
+        if not any(numbers) or (self.first.text and len(kinds) == 2):
+            return tuple(sorted(classes if any(numbers) else {*read}))
         odd = classes[numbers.index(not numbers[0])]
         expected = "classes of one type, all integers or all strings"
         got = f"{classes[0]!r} and {odd!r}"

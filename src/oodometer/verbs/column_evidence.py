@@ -27,6 +27,7 @@ from ..store.base import name_order
 from ..store.cells import dictionary, plain
 from ..store.columns import class_names
 from ..store.encoding import raw_numbers
+from ..store.nested import PERCENT
 from .confidences import is_stated
 
 LEAST_ROWS, _ROWS_OF_TIMES = 20, 100  # that a test needs, that show times
@@ -236,12 +237,24 @@ def _numbers_in(cells: Any, name: str, source: Any) -> Array:
     with suppress(InputError):
         read = raw_numbers(cells, name, source.raw_text, source.decimal_comma)
         numbers = read if np.isfinite(read).mean() > 0.9 else numbers
+    if np.isnan(numbers).all():
+        numbers = _percents_in(cells)
     if not is_stated(name):
         return numbers
     if np.isnan(numbers).all() or np.nanmax(numbers) > 1:
         with suppress(InputError):
             numbers, _ = stated_confidence(cells.to_pylist(), name)
     return nothing if np.isnan(numbers).any() else numbers
+
+
+def _percents_in(cells: Any) -> Array:
+    """Cells that all are percents with a sign, as shares of 1; else NaN."""
+    cells = plain(cells, coded=False)
+    is_text = pt.is_string(cells.type) or pt.is_large_string(cells.type)
+    texts: list[Any] = cells.to_pylist() if is_text else [None] * len(cells)
+    if not all(text is not None and PERCENT.fullmatch(text) for text in texts):
+        return np.full(len(texts), np.nan)
+    return np.array([float(text.strip(" %").replace(",", ".")) / 100 for text in texts])
 
 
 def _are_times(texts: Array) -> bool:

@@ -76,7 +76,8 @@ def compare(options: CompareJob) -> Comparison:
     models, out_of_domain, target = options.models, options.out_of_domain, options.target
     if len(models) < 2:
         raise UsageError(
-            f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`"
+            f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`; where one file has "
+            "the answers of both, name it twice with --map a:ONE=prediction --map b:OTHER=prediction"
         )
     for what in ("out_of_domain", "target", "names", "energy", "parameters"):
         values = getattr(options, what)

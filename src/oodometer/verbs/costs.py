@@ -29,12 +29,33 @@ _TOKENS = (
 )
 _STEPS = r"(num_|n_)(steps|turns|tool_calls|calls)"
 _COST = re.compile(f"{_MONEY}|{_TIME}|{_TOKENS}|{_STEPS}")
+# Columns whose yes is no praise, and whose larger number is none.
+_OF_ERRORS = re.compile(
+    r"(.*_)?(hallucinat\w*|errors?|wrong|incorrect|mistakes?|fail(ed|ures?|s)?|violat\w*|toxic\w*|unsafe|refus\w*|"
+    r"wer|cer|ter|loss|nll|mae|mse|rmse|mape|perplexity|ppl|distances?|edit_distance|residuals?|deviations?)(_.*)?"
+)
 _HIGH = 0.95  # the quantile that is shown beside the median
 
 
 def is_cost(name: str) -> bool:
     """Whether a column is named like what an answer takes, such as ``latency_ms`` or ``usage.total_tokens``."""
     return any(_COST.fullmatch(bare_name(part)) for part in (name, name.rpartition(".")[2]))
+
+
+def is_of_errors(name: str) -> bool:
+    """Whether a column is named like what goes wrong, of which less is better: ``wer``, ``val_loss``, ``failed``."""
+    return _OF_ERRORS.fullmatch(bare_name(name)) is not None
+
+
+def said_of_score(source: Source) -> list[str]:
+    """A warning where what is read as the score is called like errors or costs: of a score more is better."""
+    feed = source.layout.feeds.get("score") if hasattr(source, "layout") else None
+    name = "" if feed is None else feed.columns[0]
+    if not (name and (is_of_errors(name) or is_cost(name))):
+        return []
+    return [
+        f"{name} is read as a score, of which more is better; if less is, what is called better is worse"
+    ]
 
 
 def cost_columns(source: Source) -> list[str]:

@@ -24,15 +24,19 @@ from ..errors import MissingColumnsError, OodometerError
 from ..notes import Note, notes_on
 from ..plain import Strings
 from ..store import Source, as_source
-from ..store.columns import LOGPROB, as_options, bare_name, usual_field
+from ..store.columns import LOGPROB, as_options, bare_name, shown, usual_field
 from .column_evidence import BEYOND, ColumnEvidence, area, beyond_chance, proved_order
 from .confidences import REPEATS, as_read, may_repeat
 
 _ROWS = 20_000  # that are looked at
 _DECISION_OF: Strings = (
     *("predicted_{}", "prediction_{}", "pred_{}", "{}_pred"),
-    *("{}_predicted", "{}_prediction", "{}_predictions"),
+    *("{}_predicted", "{}_prediction", "{}_predictions", "{}_hat", "detected_{}"),
     *("i_{}", "l_{}", "c_{}", "n_{}", "most_likely_{}"),  # SAS, SPSS ($L-x, $C-x, $N-x), JMP
+)
+_TRUTH_OF = re.compile(  # beside an answer of the same stem; SAS writes `f_x`
+    r"(?:true|truth|actual|gt|gold|ground_truth|expected|f)_(.+)|"
+    r"(.+)_(?:true|truth|actual|gt|gold|ground_truth|expected|label)"
 )
 _SCORE = re.compile(
     r"(.*_)?(scores?|risk|propensity|likelihood|probability|prob|proba|p|probabilite|wahrscheinlichkeit|probabilidade?|"
@@ -56,6 +60,7 @@ _SCORED = {"probabilities", "logits", "confidence", "candidate_scores", "token_l
 _SCORED |= {"member_probabilities", "votes"}
 _TRUTH = {"label", "correct"}
 _VERDICTS = {"0", "1", "true", "false", "True", "False"}
+_IS_ANSWER = re.compile(r"(pred|predicted|prediction)_.+|.+_(pred|predicted|prediction)")
 _MOST_GIVEN = 50  # columns of all classes that are held against a label which another one contests
 _ORDER_HOLDS = 0.9  # share of the rows whose decision is the largest number, if the order of the names is the columns'
 _ANSWERS = {"label", "labels"}  # of pipelines of Hugging Face and PyCaret
@@ -101,10 +106,13 @@ class Guess:
     features: Strings = ()
 
     @property
-    def is_output(self) -> bool:
-        """Whether a score is a probability beside a label."""
-        score = self.renamings.get("score", "")
-        return score.startswith("prob_") and "label" in self.renamings.values()
+    def takes_no_grade(self) -> bool:
+        """Whether a `score` is no grade of answers: columns beside it may be the truth instead, or it is a probability
+        beside a label, or truth and answer stand there.
+        """
+        read = {*self.renamings.values()}
+        is_output = self.renamings.get("score", "").startswith("prob_") and "label" in read
+        return self.contested or is_output or (not self.doubt and {"label", "prediction"} <= read)
 
     @property
     def is_called_label(self) -> bool:
@@ -213,6 +221,16 @@ def _are_of_one_outcome(score: str, truth: str) -> bool:
     return all(any(_are_forms(word, other) for other in about) for word in outcome)
 
 
+def _stems(truth: str) -> set[str]:
+    """What the name of a truth may be about: itself, and `intent` where it is `intent_true`.
+
+    >>> sorted(_stems("intent_true")), _stems("intent")
+    (['intent', 'intent_true'], {'intent'})
+    """
+    match = _TRUTH_OF.fullmatch(truth)
+    return {truth} if match is None else {truth, match[1] or match[2]}
+
+
 def _are_forms(word: str, other: str) -> bool:
     """Whether two words begin alike: `click` and `clicked`, `conversion` and `converted`."""
     pairs = zip(word, other, strict=False)
@@ -269,7 +287,7 @@ class _Reader:
 
     def choose(self, field: str, names: Iterable[str]) -> None:
         """Read the one column as the field, rather one of classes than one of decimals; two of them are a doubt."""
-        every = [*names]
+        every = [*dict.fromkeys(names)]
         columns = [c for c in every if not self.column[c].is_regression] or every
         self.renamings |= dict.fromkeys(columns[:1], field)
         if len(columns) > 1:
@@ -430,6 +448,8 @@ class _Reader:
         if truth:
             self._find_truth(free, [label for _, label in pairs])
         notes = () if self.has_scores else self._scores()
+        if truth:
+            self._answer_by_values(free)
         self._check()
         keys = [
             c for c in looking_like_keys(self.source) if c in self.own and c not in self.renamings
@@ -484,7 +504,8 @@ class _Reader:
     def _pairs_by_name(self, free: Sequence[str]) -> list[tuple[str, str]]:
         """Answers and truths whose names are forms of one word, as `predicted_x` and `x`, and whose classes meet."""
         bare = {bare_name(name): name for name in free}
-        stems = [(bare_name(t).removeprefix("f_"), t) for t in free]  # what SAS calls the truth
+        named = sorted(bare.items(), key=lambda item: _TRUTH_OF.fullmatch(item[0]) is None)
+        stems = [(stem, t) for name, t in named for stem in _stems(name)]
         formed = [(bare.get(form.format(stem)), t) for stem, t in stems for form in _DECISION_OF]
         return [(f, t) for f, t in formed if f is not None and self._shares_classes(f, t)]
 
@@ -637,10 +658,31 @@ class _Reader:
         if free:  # the rows tell, but a column in every file may be an input, too
             self._doubt(f"{free[0]}, which goes with {what} as a label does, but so may an input")
 
+    def _answer_by_values(self, free: Sequence[str]) -> None:
+        """Ask about columns of the label's classes where nothing else is an answer: another annotator may be one."""
+        label, read = self.of("label"), {*self.renamings.values()}
+        given = read & {"confidence", LOGPROB} or any(ours.startswith(_WIDE) for ours in read)
+        if label is None or self.has_scores or given or self.of("prediction") or self.of("correct"):
+            return
+        classes = {*label.classes}
+        found = [
+            c for c in free if c not in self.renamings and {*self.column[c].classes} == classes
+        ]
+        found = [c for c in found if label.is_told_by_classes or _IS_ANSWER.fullmatch(bare_name(c))]
+        if not found:
+            return
+        self.choose("prediction", found[:1])
+        self._doubt(
+            f"{shown(found)} with the classes of the label, as answers have them, and other truths"
+        )
+        if len(found) > 1:
+            self.remedy = "name the one to judge with --map COLUMN=prediction, where COLUMN is "
+            self.remedy += " or ".join(found[:3])
+
     def _told_by_share(self, free: Sequence[str]) -> tuple[str, list[str]]:
         """Columns that may hold probabilities, as in a sentence, and the columns of two classes that they tell."""
         columns = [(c, self.column[c]) for c in free]
-        scores, told = [], {}
+        scores, told = [], dict[str, None]()
         for name in self._likely_shares():
             score = self.column[name]
             by_score = [
@@ -1147,10 +1189,9 @@ class Guessing:
         """The score as a grade of answers; beside a target, or a label, it may be a probability."""
         if self.shared:
             return set()
-        if has_truth and "score" in fields and not fields & _TRUTH:
-            guessed = guess(source, truth=True, asked=asked)
-            if guessed.contested or guessed.is_output:
-                return set()
+        may_be_other = has_truth and "score" in fields and not fields & _TRUTH
+        if may_be_other and guess(source, truth=True, asked=asked).takes_no_grade:
+            return set()
         return {"score"}
 
 

@@ -28,6 +28,7 @@ from ..store.base import name_order, no_column
 from ..store.columns import class_names
 from ..vectors import given_target, several
 from .confidences import REPEATS, needs_reading, with_confidences
+from .costs import said_of_score
 from .fitted import FittedSource
 from .guessing import Guessing
 from .options import Reading, Running, Truth
@@ -186,17 +187,25 @@ def with_unseen_labels(
 
 
 def _classes_of(files: Sequence[Any], options: Reading) -> Sequence[int | str] | None:
-    """The classes that occur in any of the files; None where columns or lists of one file fix them."""
+    """The classes that occur in any of the files; None where columns or lists of one file fix them, or where a target
+    has none of the reference's: then one of both is written in other words.
+    """
     opener, sources = opener_for(options), []
-    for data in files:
-        file = _file_of_data(data, options)
+    kinds = [_file_of_data(data, options) for data in files]
+    for data, file in zip(files, kinds, strict=True):
         axes = Axes(others=True) if file == "target" else None  # which needs no truth
         sources.append(opener.open(data, axes=axes, file=file))
     of_classes = {name for name, field in FIELDS.items() if field.of_classes}
     if any(of_classes & set(source.fields) or source.classes is None for source in sources):
         return None
-    names = {str(name) for source in sources for name in source.classes or ()}
-    return name_order(class_names(sorted(names)))
+    classes = [{*map(str, source.classes or ())} for source in sources]
+    known = set[str]().union(
+        *(names for names, file in zip(classes, kinds, strict=True) if file != "target")
+    )
+    targets = [names for names, file in zip(classes, kinds, strict=True) if file == "target"]
+    if known and any(known.isdisjoint(names) for names in targets):
+        return None
+    return name_order(class_names(sorted(known.union(*targets))))
 
 
 def _file_of_data(data: Any, options: Reading) -> str:
@@ -506,6 +515,7 @@ class Opener:
         refuse_several_models(source, self._named)
         self._note(notes_on(source.name, said_of_sorted_lists(source)))
         self._note(notes_on(source.name, said_of_contradicted(source)))
+        self._note(notes_on(source.name, said_of_score(source)))
         lines = said_of_unused(
             source,
             self._named,

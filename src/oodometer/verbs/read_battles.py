@@ -16,7 +16,8 @@ from ..store.shapes import SHAPES
 from .read_content import Cells
 
 _SIDE = "(a|b|1|2|left|right)"
-_PLACE = re.compile(rf"(model|system|generator|assistant)(_name)?_?{_SIDE}")
+_MODEL = "(model|system|generator|assistant)"
+_PLACE = re.compile(rf"{_MODEL}(_name)?_?{_SIDE}|(left|right)(_{_MODEL})?")
 _WINNER = re.compile(r"(g\d+_)?(winner|preferred|preference|verdict|judg(e)?ment|outcome)(_\w+)?")
 _SWAPPED = re.compile(r"g2_.*")  # of a judge who saw both orders, the one with the second first
 _JUDGE = re.compile(r"(judge|annotator|rater|voter|labeler|user)s?(_(id|name|model))?")
@@ -99,12 +100,11 @@ def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
         return None
     first, second = (_texts(rows, name) for name in places)
     words = (_place_words(places[0]), _place_words(places[1]))
-    verdicts = {
-        name: won
-        for name in columns
-        if _WINNER.fullmatch(bare_name(name))
-        and (won := _wins_of_first(rows, name, words)) is not None
-    }
+    named = [name for name in columns if _WINNER.fullmatch(bare_name(name))]
+    said = {name: _wins_of_first(rows, name, words) for name in named}
+    if all(won is None for won in said.values()):
+        said = {name: _wins_by_name(rows, name, first, second) for name in named}
+    verdicts = {name: won for name, won in said.items() if won is not None}
     if not verdicts:
         return None
     swapped = [bool(_SWAPPED.fullmatch(bare_name(name))) for name in verdicts]
@@ -154,9 +154,22 @@ def _lengths(rows: Any, columns: Mapping[str, Cells]) -> dict[str, Array]:
 
 
 def _place_words(column: str) -> tuple[str, ...]:
-    """How a winner's cell may name the place of a column: ``model_a``, ``a``."""
+    """How a winner's cell may name the place of a column: ``model_a``, ``a``; ``left_model``, ``left``."""
     bare = bare_name(column)
-    return bare, bare.rpartition("_")[2], bare[-1:] if bare[-1:] in "ab12" else bare
+    side = bare.partition("_")[0] if bare.startswith(("left", "right")) else bare.rpartition("_")[2]
+    return bare, side, bare[-1:] if bare[-1:] in "ab12" else bare
+
+
+def _wins_by_name(rows: Any, name: str, first: Array, second: Array) -> Array | None:
+    """As `_wins_of_first`, of cells that hold the name of the model that won; None where one holds another word."""
+    cells, won = [cell.lower() for cell in _texts(rows, name)], np.full(len(first), np.nan)
+    for row, (cell, one, other) in enumerate(zip(cells, first, second, strict=True)):
+        says = dict.fromkeys(_NOTHING, np.nan) | dict.fromkeys(_TIES, 0.5)
+        says |= {str(other).lower(): 0.0, str(one).lower(): 1.0}
+        if cell not in says:
+            return None
+        won[row] = says[cell]
+    return won if np.isin(won, (0, 1)).any() else None
 
 
 def _wins_of_first(rows: Any, name: str, words: Sequence[Sequence[str]]) -> Array | None:

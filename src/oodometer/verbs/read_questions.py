@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import Any, final
 
 from ..results.reading import Question
-from ..store.columns import as_options, bare_name
-from .costs import is_cost
+from ..store.columns import as_options
+from .costs import is_cost, is_of_errors
 from .guessing import opened_raw
 from .read_content import Content, files_in, plain_name
 
@@ -27,9 +26,6 @@ SURE = {
     "members",
 }
 """Fields that tell how sure a model is."""
-_OF_ERRORS = re.compile(  # columns whose yes is no praise
-    r"(.*_)?(hallucinat\w*|errors?|wrong|incorrect|mistakes?|fail(ed|ures?|s)?|violat\w*|toxic\w*|unsafe|refus\w*)(_.*)?"
-)
 _BESIDE = 10  # files that are looked at
 _NEEDS = {
     "OTHER": "another run of the same questions",
@@ -158,7 +154,7 @@ class _Asking:
     def _free_columns(self) -> dict[str, Any]:
         """Columns that judges wrote, or that are nothing yet, without those of errors, by name."""
         content, columns = self.content, self.content.columns
-        free = {n: c for n, c in columns.items() if not _OF_ERRORS.fullmatch(bare_name(n))}
+        free = {n: c for n, c in columns.items() if not is_of_errors(n)}
         judges = content.about.judges
         return {n: c for n, c in free.items() if n in judges or n not in content.taken}
 

@@ -21,11 +21,12 @@ from ..fields import FIELDS
 from ..metrics.abstention import ANSWERED
 from ..metrics.mean_score import FAILED_GRADE
 from ..notes import file_name
+from ..passes.reference import check_classes, label_warnings
 from ..plain import Strings
 from ..predictions import Predictions
 from ..results.reading import METRIC_NAME, WIN_RATE, Question
 from ..store import as_source
-from ..store.columns import Layout, as_options, bare_name
+from ..store.columns import LOGPROB, Layout, as_options, bare_name
 from ..store.documents import read_document
 from ..store.harness import log_kind
 from ..store.harness.shaped import battles_of_shape
@@ -114,7 +115,9 @@ class _Table:
                 sources.append(opener.open(self.given))
         except OodometerError:
             return False
-        wanted, *read = ({*source.layout.feeds.values()} for source in sources)
+        # that of confidences in percents stands around the source of the file
+        layouts = (getattr(source, "inner", source).layout for source in sources)
+        wanted, *read = ({*layout.feeds.values()} for layout in layouts)
         return all(feeds == wanted for feeds in read)
 
     def is_free(self, name: str) -> bool:
@@ -129,10 +132,11 @@ class _Guessed(NamedTuple):
     renamings: Mapping[str, str]
     doubtful: bool
     warnings: tuple[str, ...]
+    remedy: str = ""
 
     def questions(self, path: str) -> list[Question]:
-        """How to read the table at a path as was guessed, where that is in doubt."""
-        if not self.doubtful:
+        """How to read the table at a path as was guessed, where that is in doubt and no other remedy mends it."""
+        if not self.doubtful or self.remedy:
             return []
         command = f"oodometer evaluate {shlex.quote(path)} {as_options({**self.renamings})}"
         return [Question("If that is right", command)]
@@ -166,7 +170,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
         return _content_of_metrics(path, table, metrics)
     _take_choices(table)
     guessed = _take_guesses(table, mapping)
-    verdicts = _find_verdicts(table)
+    verdicts = _find_verdicts(table, guessed)
     other_metrics = _take_first_metric(table, verdicts)
     humans = verdicts.humans
     judges = [] if _take_only_judge(table, verdicts) else verdicts.judges
@@ -197,6 +201,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
             *abstained,
             *failed,
             *stated,
+            *([] if record is None or models.parts else _said_of_labels(record, path)),
             *_said_of_metrics(table, other_metrics),
         ),
         judges=tuple(judges),
@@ -250,25 +255,29 @@ def _take_guesses(table: _Table, mapping: Mapping[str, str]) -> _Guessed:
     """Guess what columns are, and rename them where that is sure and tells of an answer."""
     guessed, fields = guess(table.source, asked=Asked(taken=mapping)), table.fields
     answers = {*SURE, "prediction"}
-    has_truth = fields & {"correct", "score"} or ("label" in fields and fields & answers)
+    grades = {"correct"} if guessed.takes_no_grade else {"correct", "score"}
+    has_truth = fields & grades or ("label" in fields and fields & answers)
     new = {} if has_truth else guessed.renamings
     if new and guessed.doubt:
-        return _Guessed(new, True, (f"not sure: {guessed.doubt}",))
+        remedy = f"; {guessed.remedy}" if guessed.remedy else ""
+        return _Guessed(new, True, (f"not sure: {guessed.doubt}{remedy}",), guessed.remedy)
     of_new = {ours.split("_")[0] for ours in new.values()}
-    if not (fields | of_new) & {*answers, "prob", "correct"}:
+    if not (fields | of_new) & {*answers, "prob", "logit", LOGPROB, "correct"}:
         return _Guessed(new, False, ())
     table.renamed |= new
     read = (f"{table.source.name}: {guessed.line}",) if new else ()
     return _Guessed(new, False, (*read, *guessed.notes))
 
 
-def _find_verdicts(table: _Table) -> _Verdicts:
-    """Columns of verdicts: people's and judges' by name; beside judges those with gaps are people's, too."""
-    columns = table.columns
+def _find_verdicts(table: _Table, guessed: _Guessed) -> _Verdicts:
+    """Columns of verdicts: people's and judges' by name; beside judges those with gaps are people's, too. A column that
+    may be the truth, as good and bad are of a loan, is no verdict.
+    """
+    columns, asked = table.columns, guessed.renamings if guessed.doubtful else {}
     field_of = {
         name: cells.verdicts
         for name, cells in columns.items()
-        if cells.verdicts and table.is_free(name)
+        if cells.verdicts and table.is_free(name) and name not in asked
     }
     humans = [name for name in field_of if _HUMAN.fullmatch(bare_name(name))]
     judges = [name for name in field_of if name not in humans and _JUDGE.fullmatch(bare_name(name))]
@@ -470,6 +479,14 @@ def _read_record(
         if column not in FIELDS and column not in renamed
     }
     fed |= _fed(layout)
+    # messages, as an input may be, are no text; no other command asks for them
+    objects = {
+        ours
+        for column, ours in fed.items()
+        if FIELDS[ours].cell == "text" and column in table.columns
+        if table.columns[column].kind == "list"
+    }
+    fed = {column: ours for column, ours in fed.items() if ours not in objects}
     if not fed:
         return None, fed, []
     used = {*fed, *renamed, *words}
@@ -483,7 +500,15 @@ def _read_record(
     if opened.holds("confidence") and needs_reading(opened, "confidence" in renamed.values()):
         stated = next((theirs for theirs, ours in renamed.items() if ours == "confidence"), None)
         opened, _, notes = with_confidences(opened, [stated or "confidence"])
-    return opened.read(opened.fields), fed, notes
+    return opened.read([name for name in opened.fields if name not in objects]), fed, notes
+
+
+def _said_of_labels(record: Predictions, path: str) -> list[str]:
+    """What is to be said of labels that most answers miss, as `evaluate` has it; `InputError` for a regression."""
+    if not record.has_prediction:
+        return []
+    check_classes(record, path)
+    return label_warnings("these predictions", [record], record.accuracy)
 
 
 def _models_by_columns(table: _Table, key: str, verdicts: _Verdicts) -> _Models:

@@ -56,6 +56,7 @@ _MAY_BE_MODEL = re.compile(
     r"(model|classifier|algorithm|algo|estimator|learner|method|llm|engine|checkpoint|version|variant|arm|provider|"
     r"deployment|endpoint|annotator|rater|labell?er|coder|grader|reviewer)(_?(name|id|version|type|key|tag))?"
 )
+_PROMPT = re.compile(r"(question|prompt|instruction|task|item|input|query|problem)(_?(hash|text))?")
 _RATER = re.compile(r"(annotator|rater|labell?er|coder|grader|reviewer).*")
 MOST_MODELS = 50
 _FEWEST_LISTS = 20  # rows that show an order
@@ -192,19 +193,22 @@ def refuse_several_models(source: Source, named: Collection[str]) -> None:
 
 def models_told_apart(source: Source, named: Collection[str] = ()) -> tuple[str, list[str]] | None:
     """The column that tells rows of several models apart, and its values, each of which answered the same questions: by
-    the ids that repeat, or, without ids, by truths that stand in one order. None where no column does.
+    the ids that repeat, or their texts, or, without ids, by truths that stand in one order. None where no column does.
     """
     key = KEY if source.holds(KEY) else question_column(source)
+    keys = (
+        [key] if key is not None else [c for c in source.columns if _PROMPT.fullmatch(bare_name(c))]
+    )
     sure = [name for name in source.own_columns if MODEL.fullmatch(bare_name(name))]
     columns = sure or [c for c in source.own_columns if _MAY_BE_MODEL.fullmatch(bare_name(c))]
     truth = source.layout.feeds.get("label") if hasattr(source, "layout") else None
     for column in columns:
-        if column in named or column == key:
+        if column in named or column in keys:
             continue
-        if key is not None:
-            names = _models_of_ids(source, column, key)
-        else:
-            names = [] if truth is None else _models_in_order(source, column, truth.columns[0])
+        found = (_models_of_ids(source, column, key) for key in keys)
+        names = next(filter(None, found), [])
+        if key is None and truth is not None:
+            names = names or _models_in_order(source, column, truth.columns[0])
         if len(names) > 1:
             return column, names
     return None
