@@ -61,15 +61,15 @@ class Effort(NamedTuple):
 # An entry may rise only together with a word on why in the notes of the change.
 MOST = {
     "accuracy_proxies": Effort(3630, 0, 0, 0),
-    "audits": Effort(30522, 0, 0, 0),
+    "audits": Effort(30523, 0, 0, 0),
     "backtests": Effort(4896, 0, 0, 0),
     "calibrators": Effort(5323, 0, 0, 0),
     "cli": Effort(14309, 0, 0, 0),
     "datasets": Effort(655, 0, 0, 0),
     "diagnoses": Effort(7850, 0, 0, 0),
     "engines": Effort(6334, 0, 0, 0),
-    "estimators": Effort(44824, 0, 0, 0),
-    "ground": Effort(33170, 0, 0, 0),
+    "estimators": Effort(44826, 0, 0, 0),
+    "ground": Effort(33806, 0, 0, 0),
     "headline": Effort(24858, 0, 0, 0),
     "histories": Effort(7181, 0, 0, 0),
     "inference": Effort(29509, 0, 0, 0),
@@ -78,7 +78,7 @@ MOST = {
     "lab/attributions": Effort(13719, 0, 0, 0),
     "lab/benchmarks": Effort(4615, 0, 0, 0),
     "lab/cli": Effort(2007, 0, 0, 0),
-    "lab/datasets": Effort(21814, 0, 0, 0),
+    "lab/datasets": Effort(21816, 0, 0, 0),
     "lab/discriminators": Effort(14906, 0, 0, 0),
     "lab/ground": Effort(3263, 0, 0, 0),
     "lab/models": Effort(56491, 0, 0, 2),
@@ -98,9 +98,9 @@ MOST = {
     "runs": Effort(2252, 0, 0, 0),
     "scores": Effort(4666, 0, 0, 0),
     "simulations": Effort(3590, 0, 0, 0),
-    "store": Effort(110690, 1, 0, 0),
+    "store": Effort(111068, 1, 0, 0),
     "testing": Effort(4974, 0, 0, 0),
-    "verbs": Effort(114513, 2, 0, 1),
+    "verbs": Effort(115789, 2, 0, 1),
 }
 MOST_PARAMETERS = 8
 # Phrases in asserts and in `match=`: each is an edit of a test where its sentence becomes a better one.

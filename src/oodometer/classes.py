@@ -421,10 +421,8 @@ def _name_of(value: Any, names: Collection[str]) -> str:
     text = str(int(value)) if isinstance(value, bool) else str(value)
     if text in names:
         return text
-    number = _NUMBER_OF.get(text.strip().lower(), text)
-    alike = [name for name in names if _NUMBER_OF.get(name.strip().lower()) == number]
-    if len(names) == 2 and len(alike) == 1:  # yes among False and True
-        return alike[0]
+    if len(names) == 2 and (alike := _of_yes_and_no(text, names)) is not None:
+        return alike
     label = _LABEL.fullmatch(text)
     if label is not None and label[1] in names:
         return label[1]
@@ -435,6 +433,13 @@ def _name_of(value: Any, names: Collection[str]) -> str:
         forms += [pair[int(text)] for pair in _TRUTHS if {*pair} == {*names}]
     known = next((form for form in forms if form in names), None)
     return known or (class_of_truth(value, names) if isinstance(value, bool) else text)
+
+
+def _of_yes_and_no(text: str, names: Collection[str]) -> str | None:
+    """The one of two names that says yes or no as a text does in another word or number; None without such."""
+    number = _NUMBER_OF.get(text.strip().lower(), text)
+    alike = [name for name in names if _NUMBER_OF.get(name.strip().lower()) == number]
+    return alike[0] if len(alike) == 1 else None
 
 
 # without a probability for each: a table of classes by classes then takes 128 MB

@@ -58,7 +58,9 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
         raise NotApplicable(f"{_SINGULAR}: some of its classes are never predicted; {_NO_INVERSE}")
     singular_values = np.linalg.svd(square / prior[observed], compute_uv=False)
     largest, smallest = float(singular_values[0]), float(singular_values[-1])
-    noise = largest * len(square) * np.finfo(float).eps  # below which it differs from machine to machine
+    noise = (
+        largest * len(square) * np.finfo(float).eps
+    )  # below which it differs from machine to machine
     condition = largest / smallest if smallest > noise else float("inf")
     if not condition <= _MOST_CONDITION:
         why = f"(condition number {condition:.3g}): some classes are never told apart"

@@ -38,6 +38,15 @@ def bare_name(column: str) -> str:
     ).strip("_")
 
 
+def columns_called(pattern: re.Pattern[str], columns: Iterable[str]) -> list[str]:
+    """The columns whose bare names a pattern fits.
+
+    >>> columns_called(re.compile("judge.*"), ["id", "Judge 1", "answer"])
+    ['Judge 1']
+    """
+    return [name for name in columns if pattern.fullmatch(bare_name(name))]
+
+
 def usual_field(column: str) -> str | None:
     """The field that teams and libraries give a column of this name to, None where that is unknown.
 

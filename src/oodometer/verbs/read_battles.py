@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..predictions import Predictions
-from ..store.columns import bare_name
+from ..store.columns import bare_name, columns_called
 from ..store.shapes import SHAPES
 from .read_content import Cells
 
@@ -95,16 +95,15 @@ def battles_of(rows: Any, columns: Mapping[str, Cells], key: str | None) -> Batt
 
 def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
     """The battles of an Arrow table, None where it holds none; see `battles_of`."""
-    places = [name for name in columns if _PLACE.fullmatch(bare_name(name))]
+    places = columns_called(_PLACE, columns)
     if len(places) != 2:
         return None
     first, second = (_texts(rows, name) for name in places)
     words = (_place_words(places[0]), _place_words(places[1]))
-    named = [name for name in columns if _WINNER.fullmatch(bare_name(name))]
-    said = {name: _wins_of_first(rows, name, words) for name in named}
-    if all(won is None for won in said.values()):
-        said = {name: _wins_by_name(rows, name, first, second) for name in named}
-    verdicts = {name: won for name, won in said.items() if won is not None}
+    named = columns_called(_WINNER, columns)
+    by_place = ((name, _wins_of_first(rows, name, words)) for name in named)
+    by_name = ((name, _wins_by_name(rows, name, first, second)) for name in named)
+    verdicts = _those_told(by_place) or _those_told(by_name)
     if not verdicts:
         return None
     swapped = [bool(_SWAPPED.fullmatch(bare_name(name))) for name in verdicts]
@@ -114,7 +113,7 @@ def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
     times = np.concatenate([_weights(rows, name) for name in verdicts])
     known = np.repeat(np.arange(len(won)), np.where(np.isfinite(won), times, 0))
     at = row[known]
-    judges = [name for name in columns if _JUDGE.fullmatch(bare_name(name))][:1]
+    judges = columns_called(_JUDGE, columns)[:1]
     sizes = _lengths(rows, columns)
     taken = dict.fromkeys(places, "model") | dict.fromkeys(verdicts, "who won")
     taken |= dict.fromkeys(judges, "judge") | dict.fromkeys(sizes, "length")
@@ -135,6 +134,11 @@ def battle_rows(rows: Any, columns: Mapping[str, Cells]) -> BattleRows | None:
     )
 
 
+def _those_told(wins: Iterable[tuple[str, Array | None]]) -> dict[str, Array]:
+    """Wins by column, of the columns that tell them."""
+    return {name: won for name, won in wins if won is not None}
+
+
 def _texts(rows: Any, name: str) -> Array:
     return np.array([str(cell).strip() for cell in rows.column(name).to_pylist()], dtype=object)
 
@@ -142,7 +146,7 @@ def _texts(rows: Any, name: str) -> Array:
 def _lengths(rows: Any, columns: Mapping[str, Cells]) -> dict[str, Array]:
     """The lengths of both answers, by the two columns that hold them, or the answers; empty without such."""
     for pattern in (_LENGTH, _TEXT):
-        names = [name for name in columns if pattern.fullmatch(bare_name(name))]
+        names = columns_called(pattern, columns)
         if len(names) != 2:
             continue
         cells = {name: rows.column(name).to_pylist() for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -201,7 +201,7 @@ def table_content(path: str, mapping: Mapping[str, str], error: InputError) -> C
             *abstained,
             *failed,
             *stated,
-            *([] if record is None or models.parts else _said_of_labels(record, path)),
+            *_said_of_labels(record, models, path),
             *_said_of_metrics(table, other_metrics),
         ),
         judges=tuple(judges),
@@ -473,29 +473,14 @@ def _read_record(
     """
     data, renamed = table.given, table.renamed
     layout = Layout.parse(getattr(data, "column_names", [*table.columns]), renamed)
-    fed = {
-        column: ours
-        for column, ours in table.fed.items()
-        if column not in FIELDS and column not in renamed
-    }
+    fed = {n: ours for n, ours in table.fed.items() if not (n in FIELDS or n in renamed)}
     fed |= _fed(layout)
-    # messages, as an input may be, are no text; no other command asks for them
-    objects = {
-        ours
-        for column, ours in fed.items()
-        if FIELDS[ours].cell == "text" and column in table.columns
-        if table.columns[column].kind == "list"
-    }
+    objects = {ours for column, ours in fed.items() if _holds_objects(table, column, ours)}
     fed = {column: ours for column, ours in fed.items() if ours not in objects}
     if not fed:
         return None, fed, []
     used = {*fed, *renamed, *words}
-    extra = tuple(
-        name for name, cells in table.columns.items() if name not in used and cells.kind != "list"
-    )
-    extra += ("id",) if "id" in renamed.values() else ()
-    extra += (ANSWERED,) if words and ANSWERED in data.column_names else ()
-    opened = as_source(data, mapping=renamed or None, extra_columns=extra)
+    opened = as_source(data, mapping=renamed or None, extra_columns=_further(table, used, words))
     notes: list[str] = []
     if opened.holds("confidence") and needs_reading(opened, "confidence" in renamed.values()):
         stated = next((theirs for theirs, ours in renamed.items() if ours == "confidence"), None)
@@ -503,9 +488,26 @@ def _read_record(
     return opened.read([name for name in opened.fields if name not in objects]), fed, notes
 
 
-def _said_of_labels(record: Predictions, path: str) -> list[str]:
-    """What is to be said of labels that most answers miss, as `evaluate` has it; `InputError` for a regression."""
-    if not record.has_prediction:
+def _further(table: _Table, used: Collection[str], words: Sequence[str]) -> Strings:
+    """Columns that go with the record although no field reads them, but for lists."""
+    plain = (name for name, cells in table.columns.items() if cells.kind != "list")
+    further = [name for name in plain if name not in used]
+    further += ["id"] if "id" in table.renamed.values() else []
+    further += [ANSWERED] if words and ANSWERED in table.given.column_names else []
+    return tuple(further)
+
+
+def _holds_objects(table: _Table, column: str, field: str) -> bool:
+    """Whether the cells of a field of texts are none, as messages of an input: no other command asks for them."""
+    cells = table.columns.get(column)
+    return cells is not None and cells.kind == "list" and FIELDS[field].cell == "text"
+
+
+def _said_of_labels(record: Predictions | None, models: _Models, path: str) -> list[str]:
+    """What is to be said of labels that most answers of one model miss, as `evaluate` has it; `InputError` for a
+    regression.
+    """
+    if record is None or models.parts or not record.has_prediction:
         return []
     check_classes(record, path)
     return label_warnings("these predictions", [record], record.accuracy)

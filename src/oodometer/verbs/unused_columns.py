@@ -20,7 +20,7 @@ from ..arrays import Array
 from ..audits.joining import KEY, question_column
 from ..errors import InputError, OodometerError
 from ..store import Source
-from ..store.columns import bare_name
+from ..store.columns import bare_name, columns_called
 from ..store.encoding import raw_numbers
 from ..store.where import equal_to
 
@@ -196,11 +196,9 @@ def models_told_apart(source: Source, named: Collection[str] = ()) -> tuple[str,
     the ids that repeat, or their texts, or, without ids, by truths that stand in one order. None where no column does.
     """
     key = KEY if source.holds(KEY) else question_column(source)
-    keys = (
-        [key] if key is not None else [c for c in source.columns if _PROMPT.fullmatch(bare_name(c))]
-    )
-    sure = [name for name in source.own_columns if MODEL.fullmatch(bare_name(name))]
-    columns = sure or [c for c in source.own_columns if _MAY_BE_MODEL.fullmatch(bare_name(c))]
+    keys = [key] if key is not None else columns_called(_PROMPT, source.columns)
+    columns = columns_called(MODEL, source.own_columns)
+    columns = columns or columns_called(_MAY_BE_MODEL, source.own_columns)
     truth = source.layout.feeds.get("label") if hasattr(source, "layout") else None
     for column in columns:
         if column in named or column in keys:
