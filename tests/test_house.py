@@ -69,7 +69,7 @@ MOST = {
     "diagnoses": Effort(7850, 0, 0, 0),
     "engines": Effort(6334, 0, 0, 0),
     "estimators": Effort(44826, 0, 0, 0),
-    "ground": Effort(33806, 0, 0, 0),
+    "ground": Effort(33792, 0, 0, 0),
     "headline": Effort(24858, 0, 0, 0),
     "histories": Effort(7181, 0, 0, 0),
     "inference": Effort(29509, 0, 0, 0),

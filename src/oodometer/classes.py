@@ -416,23 +416,24 @@ def as_one(labels: Collection[Any], others: Collection[Any]) -> list[Any]:
 
 def _name_of(value: Any, names: Collection[str]) -> str:
     """What the class of a cell is called among ``names``, which may write the number that it is in another way."""
-    if isinstance(value, bool) and (truth := class_of_truth(value, names)) in names:
+    is_truth = isinstance(value, bool)
+    truth = class_of_truth(value, names) if is_truth else ""
+    if is_truth and (truth in names or len(names) != 2):
         return truth
-    text = str(int(value)) if isinstance(value, bool) else str(value)
+    text = str(int(value)) if is_truth else str(value)
     if text in names:
         return text
     if len(names) == 2 and (alike := _of_yes_and_no(text, names)) is not None:
         return alike
-    label = _LABEL.fullmatch(text)
-    if label is not None and label[1] in names:
-        return label[1]
+    if (number := text.removeprefix("LABEL_")) in names:
+        return number
     if not text.isdecimal():
         return text
     forms = [f"{text}.0", f"LABEL_{text}"]  # of floats, and of a Hugging Face model without names
     if text in ("0", "1"):
         forms += [pair[int(text)] for pair in _TRUTHS if {*pair} == {*names}]
     known = next((form for form in forms if form in names), None)
-    return known or (class_of_truth(value, names) if isinstance(value, bool) else text)
+    return known or truth or text
 
 
 def _of_yes_and_no(text: str, names: Collection[str]) -> str | None:
