@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 import oodometer
 from oodometer import Predictions
 from oodometer.cli import main
+from oodometer.errors import InputError
 from oodometer.metrics.confusion import Confusion
 from oodometer.passes.reference import below_chance, label_warnings
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
-from ..snapshots import assert_snapshot
+from ..snapshots import assert_snapshot, raises_snapshot
 
 SAID = "is far below chance"
 
@@ -202,3 +204,31 @@ def test_the_page_asks_first_which_class_is_which(tmp_path: Path) -> None:
     assert "Settle first which class is which" in pages[0]
     assert "rows.html" not in pages[0]
     assert "Settle first" not in pages[1]
+
+
+@pytest.fixture
+def survival() -> dict[str, Any]:
+    """Who died, and the probability of the other class."""
+    rng = np.random.default_rng(0)
+    died = (rng.random(300) < 0.3).astype(int)
+    risk = 1 / (1 + np.exp(-2 * (2 * died - 1 + rng.normal(size=300))))
+    return {"id": np.arange(300), "survival": 1 - risk, "died": died}
+
+
+def test_the_class_of_a_probability_that_is_higher_for_the_other_one_is_asked(
+    survival: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not taken as that of class 1, which makes a good model bad, nor of class 0, which makes a bad one good."""
+    monkeypatch.chdir(tmp_path)
+    on: dict[str, Any] = {"mapping": {"died": "label"}, "positive": "survival"}
+    with raises_snapshot(InputError):
+        oodometer.evaluate(survival, **on)
+    with raises_snapshot(InputError):
+        oodometer.estimate(survival, survival, backtest=None, **on)
+    labels = {"id": survival["id"], "died": survival.pop("died")}
+    with raises_snapshot(InputError):
+        oodometer.evaluate(survival, labels=labels, **on)
+    right = np.mean((survival["survival"] < 0.5) == labels["died"])
+    for named, accuracy in (("survival=0", right), ("survival=1", 1 - right)):
+        found = oodometer.evaluate(survival, labels=labels, **{**on, "positive": named})
+        assert found["accuracy"].value == pytest.approx(accuracy)

@@ -31,6 +31,7 @@ from .opening import (
     executing,
     in_name_order,
     positive_class,
+    refuse_class_unnamed,
     renamings,
     with_unseen_labels,
 )
@@ -77,6 +78,7 @@ def evaluate(sources: tuple[Any, ...], options: EvaluateOptions) -> Evaluation |
         opener.check()
         job = _Job(options, chosen, opener, execution)
         for source, lines in joined:
+            refuse_class_unnamed(source, options.positive)
             evaluation, lines = job.of(source, lines)
             files = {file_name(source.name), file_name(str(options.labels))}
             notes = [line for line in opener.notes if about(line) in files]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from ..arrays import present
 from ..audits.joining import KEY, question_column
@@ -27,6 +29,7 @@ from ..store import Axes, Source, as_source, check_threshold, decided_source
 from ..store.base import name_order, no_column
 from ..store.columns import class_names
 from ..vectors import given_target, several
+from .column_evidence import BEYOND, beyond_chance
 from .confidences import REPEATS, needs_reading, with_confidences
 from .costs import said_of_score
 from .fitted import FittedSource
@@ -122,6 +125,35 @@ def positive_column(positive: str | None) -> str | None:
     """The column that is named as the positive class's, None where the class alone is."""
     return (
         positive if positive is None or "=" not in positive else positive.rpartition("=")[0] or None
+    )
+
+
+def refuse_class_unnamed(source: Source, positive: str | None) -> None:
+    """`InputError` for a probability whose class nobody named where it is higher, by more than chance, in rows of the
+    other class: which one it is of is asked, since one answer makes the model look good.
+    """
+    column, fields = positive_column(positive), {*source.fields}
+    if column is None or positive != column:
+        return
+    if not fields >= {"label", "probabilities"} or "prediction" in fields:
+        return
+    with closing(cast(Any, source.batches(("label", "probabilities")))) as batches:
+        first = next(batches, None)
+    if first is None or len(first.classes or ()) != 2:
+        return
+    names = [str(name) for name in first.classes]
+    truth = np.array([*names, ""], dtype=object)[first.label]
+    if beyond_chance(first.probabilities, names, truth) > -BEYOND:
+        return
+    lone = str(positive_class(source, positive))
+    other = next(name for name in names if name != lone)
+    raise InputError(
+        "the class that it is the probability of",
+        got=f"none named, and it is higher where the label is {other}",
+        remedy=f"name it: --positive {shlex.quote(f'{column}={other}')}, or --positive "
+        f"{shlex.quote(f'{column}={lone}')} of a model that is worse than chance",
+        file=source.path,
+        column=column,
     )
 
 
@@ -513,6 +545,7 @@ class Opener:
         Raises `InputError` for rows of several models.
         """
         refuse_several_models(source, self._named)
+        refuse_class_unnamed(source, self._positive)
         self._note(notes_on(source.name, said_of_sorted_lists(source)))
         self._note(notes_on(source.name, said_of_contradicted(source)))
         self._note(notes_on(source.name, said_of_score(source)))

@@ -174,7 +174,7 @@ class _Asking:
             name  # whole numbers that all differ count the rows
             for name, cells in free.items()
             if "number" in cells.kind
-            and not is_cost(name)
+            and not (is_cost(name) or cells.verdicts)
             and not (cells.kind == "whole number" and cells.most < 2)
         ]
         for name in (graded or ([] if judges else numbers))[:2]:
