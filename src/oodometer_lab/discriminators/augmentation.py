@@ -47,10 +47,8 @@ def reformatted(
     Raises `KeyError` for a form that is not in `FORMS`.
 
     >>> rng = np.random.default_rng(0)
-    >>> reformatted(["turn on the lamp", "Is it on?"], rng, ["comma", "stop"])
-    ['turn on the, lamp', 'Is it on']
-    >>> reformatted(["lamp"], rng, ["no-commas", "lower-case"])
-    [None]
+    >>> reformatted(["Turn on the lamp", "Is it on?", "lamp"], rng, ["lower-case"])
+    ['turn on the lamp', 'is it on?', None]
     """
     out: list[str | None] = []
     for text in texts:
