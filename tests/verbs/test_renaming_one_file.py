@@ -48,7 +48,7 @@ def test_the_labels_are_renamed_alone(form: str, how: str, tmp_path: Path) -> No
     found = oodometer.evaluate(mine, labels=truth, mapping=mapping | probability, positive=positive)
     assert found["accuracy"].value == RIGHT
     assert oodometer.evaluate(
-        mine, labels=truth, mapping={"labels:other": "label"}, positive="target"
+        mine, labels=truth, mapping={"labels:other": "label"}, positive="target=1"
     )["accuracy"].value == pytest.approx(1 - ((P > 0.5) == TRUTH).mean())
     reference = written(REFERENCE, tmp_path / "ref", form)
     told = oodometer.estimate(
