@@ -100,7 +100,7 @@ MOST = {
     "simulations": Effort(3590, 0, 0, 0),
     "store": Effort(111068, 1, 0, 0),
     "testing": Effort(4974, 0, 0, 0),
-    "verbs": Effort(115789, 2, 0, 1),
+    "verbs": Effort(116035, 2, 0, 1),
 }
 MOST_PARAMETERS = 8
 # Phrases in asserts and in `match=`: each is an edit of a test where its sentence becomes a better one.
