@@ -232,3 +232,17 @@ def test_the_class_of_a_probability_that_is_higher_for_the_other_one_is_asked(
     for named, accuracy in (("survival=0", right), ("survival=1", 1 - right)):
         found = oodometer.evaluate(survival, labels=labels, **{**on, "positive": named})
         assert found["accuracy"].value == pytest.approx(accuracy)
+
+
+def test_labels_of_a_further_class_do_not_say_what_a_probability_is_of() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.permutation(
+        np.repeat([0, 1, 2], 100)
+    )  # the model knows no 2, and finds it unlike a 1
+    p = np.clip(np.choose(label, (0.45, 0.6, 0.02)) + rng.normal(0, 0.01, 300), 0, 1)
+    known = label < 2
+    reference = {"p": p[known], "label": label[known]}
+    told = oodometer.estimate(
+        reference, {"p": p, "label": label}, positive="p", methods=["ac"], backtest=None
+    )
+    assert told.target["accuracy"]["value"] == pytest.approx(np.mean((p >= 0.5) == label))

@@ -142,7 +142,8 @@ def refuse_class_unnamed(source: Source, positive: str | None) -> None:
     if first is None or len(first.classes or ()) != 2:
         return
     names = [str(name) for name in first.classes]
-    truth = np.array([*names, ""], dtype=object)[first.label]
+    # unknown labels, -1, and those of further classes, -2, are of neither
+    truth = np.array([*names, "", ""], dtype=object)[first.label]
     if beyond_chance(first.probabilities, names, truth) > -BEYOND:
         return
     lone = str(positive_class(source, positive))
