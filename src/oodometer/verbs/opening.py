@@ -143,7 +143,7 @@ def refuse_class_unnamed(source: Source, positive: str | None) -> None:
         return
     names = [str(name) for name in first.classes]
     # unknown labels, -1, and those of further classes, -2, are of neither
-    truth = np.array([*names, "", ""], dtype=object)[first.label]
+    truth = np.array([*names, "", ""])[first.label]
     if beyond_chance(first.probabilities, names, truth) > -BEYOND:
         return
     lone = str(positive_class(source, positive))
